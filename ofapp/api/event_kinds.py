@@ -12,6 +12,7 @@ from types import ModuleType
 from ofapp.api.http import events as api
 from ofapp.bridge.event import EventKind
 from ofapp.bridge.fdb import events as fdb
+from ofapp.bridge.first_hop import events as first_hop
 from ofapp.bridge.lag import events as lag
 from ofapp.bridge.lag.lacp import events as lacp
 from ofapp.bridge.lldp import events as lldp
@@ -38,6 +39,7 @@ SUBJECTS = (
     lacp,
     lldp,
     multicast,
+    first_hop,
     switch,
     wire,
     configuration,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from ipaddress import ip_address
 from typing import NamedTuple
 
 
@@ -28,15 +30,24 @@ class BoundAddress(NamedTuple):
     octets: bytes
     bits: int
 
+    def __str__(self) -> str:
+        text = str(ip_address(self.octets))
+        return text if self.whole else f"{text}/{self.bits}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is one address and no prefix."""
+        return self.bits == 8 * len(self.octets)
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
     """An address that a host may use.
 
     port: its name; vid: 0 for untagged on transparent ports.
-    expires: end of the lease or of the address's lifetime, in the core's time; None for never.
-    tentative: claimed by neighbour discovery and not confirmed yet (RFC 6620 3.2.2); such a binding
-    is not in the switch.
+    expires: end of the lease or of the address's lifetime, in the protocol's time, which pauses
+    while the switch is disconnected (`FirstHop.seconds_left`); None for never.
+    lifetime: seconds from the last confirmation to that end; None for never.
     """
 
     port: str
@@ -45,7 +56,7 @@ class Binding:
     address: BoundAddress
     origin: Origin
     expires: float | None = None
-    tentative: bool = False
+    lifetime: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,14 @@ class BoundHost:
     vid: int
     mac: int
     addresses: tuple[BoundAddress, ...]
+
+
+class UnboundHost(NamedTuple):
+    """A host that is known on a port, by the port's name, and has no binding there."""
+
+    port: str
+    vid: int
+    mac: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +154,33 @@ class FullLimit:
     where: str
     most: int
     refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortBindings:
+    """The dynamic bindings of a guarded port, and their limit.
+
+    full: a binding was refused because of the limit, and too little has become free since.
+    refused: number of bindings that were refused because of the port's limit.
+    """
+
+    port: str
+    bindings: int
+    most: int
+    full: bool
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status of first-hop security on a bridge.
+
+    bindings: their number by origin; ports: those that are guarded and present, by number.
+    prefixes: IPv6 prefixes that routers announce; hosts may take addresses in them.
+    counters: what was bound, moved, refused and so on, by name.
+    """
+
+    bindings: Mapping[Origin, int]
+    ports: tuple[PortBindings, ...]
+    prefixes: tuple[tuple[int, BoundAddress], ...]
+    counters: Mapping[str, int]

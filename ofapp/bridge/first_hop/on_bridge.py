@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, SetBoundHost
 from ofapp.bridge.first_hop.binding import (
     Binding,
     BoundAddress,
@@ -13,40 +14,174 @@ from ofapp.bridge.first_hop.binding import (
     FullLimit,
     GuardedPort,
     Origin,
+    PortBindings,
     Refused,
+    Status,
+    UnboundHost,
 )
+from ofapp.bridge.first_hop.bindings import Bindings
+from ofapp.bridge.first_hop.changes import Changes
 from ofapp.bridge.first_hop.params import BridgeParams
 from ofapp.bridge.params.params import BridgeParams as AllParams
+from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.protocol import Protocol
+from ofapp.bridge.protocol import Protocol, Reconfigured
+from ofapp.bridge.state import BridgeState
 
 
 class FirstHop(Protocol[BridgeParams]):
-    """The bindings of a bridge, and what the switch is to check of them."""
+    """The bindings of a bridge, and what the switch is to check of them.
+
+    counters: what was bound, moved, refused and so on, by name.
+    """
 
     name = "first_hop"
 
+    def __init__(self, state: BridgeState) -> None:
+        super().__init__(state)
+        self._bindings = Bindings(state)
+        self._table = self._bindings.table
+        self._clock = PausableTime()
+        self._names: dict[int, str] = {}
+        self._snoops: tuple[AllParams, bool] | None = None
+
+    # Ports
+
+    def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        """Add ports, whose bindings may be known; bindings follow a port to its new name."""
+        changes = Changes()
+        for port in ports:
+            name = self._names.get(port.number)
+            if name == port.name:
+                continue
+            self._names[port.number] = port.name
+            if name is not None:
+                self._bindings.rename(name, port.name, changes)
+            if self._guards(port.name, port.number):
+                changes.hosts_of(port.name, self._table)
+        return self._effects(changes)
+
+    def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
+        """Remove ports; their bindings stay for ports of the same names."""
+        effects: list[Effect] = []
+        for number in numbers:
+            name = self._names.pop(number, None)
+            if name is not None and self._guards(name, number):
+                for vid, mac in self._table.hosts(name):
+                    effects.append(SetBoundHost(BoundHost(number, vid, mac, ())))
+        return effects
+
+    def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
+        """Apply other limits; the bridge has the switch programmed again in any case."""
+        changed = [port.name for port, _, _ in change.ports]
+        vids = self._table.by_vlan
+        return self._bindings.release([*changed, *vids, None])
+
+    # Time
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass; due at `next_wakeup`."""
+        changes = Changes()
+        if self._clock.runs:
+            self._bindings.expire(self._clock.at(now), changes)
+        return self._effects(changes)
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due; None while paused or when nothing is."""
+        return self._clock.due(self._bindings.next_end())
+
+    def beat(self, now: float) -> None:
+        """Note that the controller runs."""
+        self._clock.beat(now)
+
+    def pause(self, now: float) -> None:
+        """Pause while the switch is disconnected: leases that are renewed meanwhile are not seen.
+
+        So no binding ends because the controller was away.
+        """
+        self._clock.pause(now)
+
+    def resume(self, now: float) -> None:
+        """Wait after the switch has reconnected, until its flows are known."""
+        self._clock.pause(now)
+
+    def go_on(self, now: float) -> list[Effect]:
+        """Run again."""
+        self._clock.resume(now)
+        return []
+
+    # Values
+
     def desired(self, params: AllParams) -> tuple[BoundHost, ...]:
         """The hosts with bindings that are on guarded ports."""
-        return ()
+        table, hosts = self._table, list[BoundHost]()
+        for name in table.ports():
+            port = self._state.ports.named(name)
+            if port is None or not params.port(name, port.number).first_hop.guards:
+                continue
+            for vid, mac in table.hosts(name):
+                hosts.append(BoundHost(port.number, vid, mac, table.on_port(name, vid, mac)))
+        return tuple(hosts)
 
     def desired_port(self, port: Port, params: AllParams) -> GuardedPort | None:
         """What is checked of the frames of a port; None for nothing."""
-        return None
+        its_params = params.port(port.name, port.number)
+        checked, snooping = its_params.first_hop, self._any_snooped(params)
+        watched = snooping and (checked.dhcp_server or checked.router)
+        if not (checked.checks or watched):
+            return None
+        return GuardedPort(
+            source_guard=checked.source_guard,
+            arp=checked.arp_inspection,
+            nd=checked.nd_inspection,
+            dhcp_server=checked.dhcp_server,
+            router=checked.router,
+            report_only=its_params.trust == "learn",
+            pass_when_away=params.first_hop.when_away == "pass",
+            watched=watched,
+        )
+
+    def status(self, now: float) -> Status:
+        """The number of bindings, the limits, and what has been counted."""
+        ports = []
+        limits, table = self._bindings.limits, self._table
+        for port in sorted(self._state.ports, key=lambda port: port.number):
+            params = self._state.params.port(port.name, port.number).first_hop
+            if params.guards:
+                count, refused = table.by_port[port.name], limits.refused[port.name]
+                full = port.name in limits.full
+                ports.append(PortBindings(port.name, count, params.max_bindings, full, refused))
+        return Status(dict(table.by_origin), tuple(ports), (), dict(self.counters))
 
     # Queries
 
+    @property
+    def counters(self) -> Counter[str]:
+        """What was bound, moved, refused and so on, by name."""
+        return self._bindings.counters
+
+    def __len__(self) -> int:
+        """Number of bindings."""
+        return len(self._table)
+
     def bindings(self) -> Iterator[Binding]:
         """All bindings; changes meanwhile are safe."""
-        return iter(())
+        return iter(self._table)
 
     def having(self, address: bytes) -> Iterable[Binding]:
         """The bindings with this address, or with a prefix that has it; one for each VLAN."""
-        return ()
+        found: dict[int, Binding] = {}
+        for binding in self._table.having(address):
+            found.setdefault(binding.vid, binding)
+        return found.values()
 
     def of_host(self, vid: int, mac: int) -> Iterable[Binding]:
         """The bindings of a host."""
-        return ()
+        return self._table.of_host(vid, mac)
+
+    def seconds_left(self, binding: Binding, now: float) -> float | None:
+        """Seconds until a binding ends; None for never."""
+        return None if binding.expires is None else binding.expires - self._clock.at(now)
 
     def refused(self) -> Iterable[Refused]:
         """What was refused last, the latest first."""
@@ -64,17 +199,66 @@ class FirstHop(Protocol[BridgeParams]):
         """The limits of bindings that are reached on a port and in a VLAN."""
         return ()
 
+    def would_refuse(self, params: AllParams) -> list[UnboundHost]:
+        """The present hosts that would be cut off by other parameters, which guard their port."""
+        ports = [port for port in self._state.ports if self._would_guard(port, params)]
+        names = {port.number: port.name for port in ports}
+        if not names:
+            return []
+        entries = [(vid, mac, entry.port) for vid, mac, entry in self._state.learning.fdb]
+        return [
+            UnboundHost(names[port], vid, mac)
+            for vid, mac, port in entries
+            if port in names and not self._table.on_port(names[port], vid, mac)
+        ]
+
+    def _would_guard(self, port: Port, params: AllParams) -> bool:
+        return _enforces(params, port) and not _enforces(self._state.params, port)
+
     # Changes
 
     def add(
         self, port: str, vid: int, mac: int, address: BoundAddress, origin: Origin, now: float
     ) -> list[Effect]:
         """Add a binding of a user; InputError."""
-        raise NotImplementedError
+        changes = Changes()
+        self._bindings.add(Binding(port, vid, mac, address, origin), changes)
+        return self._effects(changes)
 
     def remove(self, vid: int, address: BoundAddress, now: float) -> list[Effect]:
         """Remove a binding of any origin; InputError."""
-        raise NotImplementedError
+        changes = Changes()
+        self._bindings.remove(vid, address, changes)
+        return self._effects(changes)
 
     def clear_refused(self) -> None:
         """Forget what was refused."""
+
+    # Inside
+
+    def _effects(self, changes: Changes) -> list[Effect]:
+        return changes.effects(self._table, self._guarded)
+
+    def _guarded(self, name: str) -> int | None:
+        """The number of a port that is guarded and present."""
+        port = self._state.ports.named(name)
+        return port.number if port is not None and self._guards(name, port.number) else None
+
+    def _guards(self, name: str, number: int) -> bool:
+        return self._state.params.port(name, number).first_hop.guards
+
+    def _any_snooped(self, params: AllParams) -> bool:
+        """Whether hosts of any port are guarded, present or not.
+
+        So the flows of the other ports do not change with the first guest that comes.
+        """
+        if self._snoops is None or self._snoops[0] is not params:
+            ports = (*params.ports.values(), *params.numbered.values())
+            self._snoops = params, any(port.first_hop.guards for port in ports)
+        return self._snoops[1]
+
+
+def _enforces(params: AllParams, port: Port) -> bool:
+    """Whether frames of hosts without a binding are dropped."""
+    its_params = params.port(port.name, port.number)
+    return its_params.first_hop.source_guard != "off" and its_params.trust != "learn"

@@ -1,0 +1,238 @@
+"""Which binding a bridge takes: limits, and what happens if two hosts claim one address.
+
+A user's binding is never limited, does not end, and wins over those that hosts cause.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.event import Event, EventKind
+from ofapp.bridge.first_hop.binding import Binding, BoundAddress
+from ofapp.bridge.first_hop.changes import Changes
+from ofapp.bridge.first_hop.deadlines import Deadlines
+from ofapp.bridge.first_hop.events import BINDINGS_CONFLICT, BINDINGS_MOVED, BINDINGS_REPLACED
+from ofapp.bridge.first_hop.limits import BindingLimits, Scope
+from ofapp.bridge.first_hop.params import MAX_BINDINGS
+from ofapp.bridge.first_hop.table import BindingTable
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.mac import format_mac, is_group
+from ofapp.bridge.state import BridgeState
+
+
+class Bindings:
+    """The bindings of a bridge.
+
+    counters: dynamic bindings that were made (bound), have moved, ended (expired), made room for
+    others (replaced), were given up by their host (released), and those that were refused.
+    """
+
+    def __init__(self, state: BridgeState) -> None:
+        self.counters: Counter[str] = Counter()
+        self.table = BindingTable()
+        self.limits = BindingLimits(self.table, self.counters)
+        self._state = state
+        self._ends = Deadlines[tuple[int, BoundAddress]]()
+
+    # Dynamic bindings
+
+    def bind(self, new: Binding, changes: Changes) -> bool:
+        """Make or renew a dynamic binding, also if another host had the address until now.
+
+        Gives whether the host has the address.
+        """
+        old = self.table.get(new.vid, new.address)
+        if old is not None and not old.origin.dynamic:
+            if (old.port, old.mac) == (new.port, new.mac):
+                return True
+            self.refuse(new, old, changes)
+            return False
+        if not self._room(new, old, changes):
+            return False
+        renewed = old is not None and (old.port, old.mac) == (new.port, new.mac)
+        self.counters["renewed" if renewed else "bound"] += 1
+        if old is not None and not renewed:
+            self._remove(old, changes)
+        self._put(new, changes, changed=not renewed)
+        return True
+
+    def refuse(self, claim: Binding, old: Binding, changes: Changes) -> None:
+        """Report a claim of an address that another host has."""
+        self.counters["conflicts"] += 1
+        text = f"{_words(claim)} claims {_owned(old)} and does not get it"
+        changes.events.append(self._event(BINDINGS_CONFLICT, text, claim, old))
+
+    def unbind(self, binding: Binding, changes: Changes, why: str) -> None:
+        """Remove a dynamic binding; why: name of the counter."""
+        self.counters[why] += 1
+        self._remove(binding, changes)
+
+    def expire(self, now: float, changes: Changes) -> None:
+        """Remove the bindings that have ended."""
+        for vid, address in self._ends.expired(now):
+            binding = self.table.get(vid, address)
+            if binding is not None:
+                self.unbind(binding, changes, "expired")
+
+    def next_end(self) -> float | None:
+        """When `expire` is due."""
+        return self._ends.next()
+
+    def move(self, vid: int, mac: int, old: str, new: str, changes: Changes) -> bool:
+        """Move the dynamic bindings of a host to another port; gives whether any has moved."""
+        moved: list[Binding] = []
+        for binding in self.table.of_host(vid, mac):
+            if binding.port == old and binding.origin.dynamic:
+                there = replace(binding, port=new)
+                if self._room(there, binding, changes):
+                    self._remove(binding, changes)
+                    self._put(there, changes)
+                    moved.append(there)
+        if moved:
+            self.counters["moved"] += len(moved)
+            self.report_move(moved, old, changes)
+        return bool(moved)
+
+    def report_move(self, moved: list[Binding], old: str, changes: Changes) -> None:
+        """Report bindings of one host that are on another port now."""
+        addresses = [str(each.address) for each in moved]
+        first = moved[0]
+        text = f"{_words(first)} was on port {old} before: {', '.join(addresses)} moved with it"
+        data = {"mac": format_mac(first.mac), "vlan": first.vid, "addresses": addresses}
+        number = self._number(first.port)
+        changes.events.append(BINDINGS_MOVED.event(text, number, data | {"from_port": old}))
+
+    def rename(self, old: str, new: str, changes: Changes) -> None:
+        """Follow a port to its new name with its bindings."""
+        self.limits.rename(old, new)
+        for binding in self.table.on(old):
+            self.table.put(replace(binding, port=new))
+            changes.stored = True
+
+    # Bindings of users
+
+    def add(self, new: Binding, changes: Changes) -> None:
+        """Add a user's binding; InputError."""
+        self._check(new)
+        old = self.table.get(new.vid, new.address)
+        if old is not None and (old.port, old.mac) != (new.port, new.mac):
+            if not old.origin.dynamic:
+                place = f"{format_mac(old.mac)} on port {old.port}"
+                text = f"{new.address} in VLAN {new.vid} is bound to {place}: remove that first"
+                raise InputError("address", text)
+            self.counters["replaced_by_user"] += 1
+            text = f"{_words(new)} was given {_owned(old)}"
+            changes.events.append(self._event(BINDINGS_REPLACED, text, new, old))
+        if old is not None:
+            self._remove(old, changes)
+        self._put(new, changes)
+
+    def _check(self, new: Binding) -> None:
+        if not 0 <= new.vid <= 4094:
+            raise InputError("vlan", f"{new.vid} is not a VID: 0 (untagged) to 4094")
+        if not new.mac or is_group(new.mac):
+            raise InputError("mac", f"{format_mac(new.mac)} is not the address of one host")
+        if not usable(new.address):
+            raise InputError("address", f"{new.address} is not an address that a host can have")
+        if len(self.table) - self.table.dynamic >= MAX_BINDINGS:
+            text = f"there are {MAX_BINDINGS} bindings of users, the most there can be"
+            raise InputError("address", text)
+
+    def remove(self, vid: int, address: BoundAddress, changes: Changes) -> None:
+        """Remove a binding of any origin; InputError."""
+        binding = self.table.get(vid, address)
+        if binding is None:
+            raise InputError("address", f"{address} in VLAN {vid} has no binding")
+        self._remove(binding, changes)
+
+    # Inside
+
+    def _put(self, binding: Binding, changes: Changes, changed: bool = True) -> None:
+        self.table.put(binding)
+        self._ends.set((binding.vid, binding.address), binding.expires)
+        changes.stored = True
+        if changed:
+            changes.touch(binding.port, binding.vid, binding.mac)
+
+    def _remove(self, binding: Binding, changes: Changes) -> None:
+        self.table.drop(binding.vid, binding.address)
+        self._ends.set((binding.vid, binding.address), None)
+        changes.touch(binding.port, binding.vid, binding.mac)
+        changes.events += self.release([binding.port, binding.vid, None])
+
+    def release(self, scopes: Iterable[Scope]) -> list[Effect]:
+        """Note that there may be room again; gives the events."""
+        if not self.limits.full:
+            return []
+        events: list[Effect] = []
+        for scope in scopes:
+            port = self._number(scope) if isinstance(scope, str) else None
+            events += self.limits.release(scope, self._most(scope), port)
+        return events
+
+    def _room(self, new: Binding, old: Binding | None, changes: Changes) -> bool:
+        """Make room for a dynamic binding; gives whether there is any.
+
+        A binding of neighbour discovery on the same port makes room: hosts replace their temporary
+        addresses without notice (RFC 8981 3.4).
+        """
+        scopes: list[Scope] = [new.port, new.vid, None]
+        if old is not None and old.origin.dynamic:  # it counts in the VLAN and the bridge
+            scopes = [] if old.port == new.port else [new.port]
+        for scope in scopes:
+            most = self._most(scope)
+            if most is None or self.limits.has_room(scope, most):
+                continue
+            oldest = self.table.oldest(new.port, (new.vid, new.mac))
+            if oldest is None or (isinstance(scope, int) and oldest.vid != scope):
+                port = self._number(scope) if isinstance(scope, str) else None
+                changes.events += self.limits.refuse(scope, most, port)
+                return False
+            self.unbind(oldest, changes, "replaced")
+        return True
+
+    def _most(self, scope: Scope) -> int | None:
+        params = self._state.params
+        if isinstance(scope, str):
+            return params.port(scope, self._number(scope) or 0).first_hop.max_bindings
+        section = params.first_hop
+        return section.max_bindings if scope is None else section.max_vlan_bindings
+
+    def _number(self, port: str) -> int | None:
+        return self._state.ports.numbers.get(port)
+
+    def _event(self, kind: EventKind, text: str, claim: Binding, old: Binding) -> Event:
+        data = {
+            "mac": format_mac(claim.mac),
+            "vlan": claim.vid,
+            "address": str(claim.address),
+            "origin": old.origin.value,
+            "bound_port": old.port,
+            "bound_mac": format_mac(old.mac),
+        }
+        return kind.event(text, self._number(claim.port), data)
+
+
+def usable(address: BoundAddress) -> bool:
+    """Whether a host can have an address or a prefix."""
+    octets, bits = address
+    most = 8 * len(octets)
+    if most not in (32, 128) or not 0 < bits <= most:
+        return False
+    if int.from_bytes(octets, "big") & ((1 << most - bits) - 1):
+        return False
+    if most == 32:
+        return octets[0] not in (0, 127) and octets[0] < 224
+    return octets[0] != 0xFF and any(octets[:15])
+
+
+def _words(binding: Binding) -> str:
+    vlan = f" in VLAN {binding.vid}" if binding.vid else ""
+    return f"{format_mac(binding.mac)}{vlan} on port {binding.port}"
+
+
+def _owned(binding: Binding) -> str:
+    return f"{binding.address} of {format_mac(binding.mac)} on port {binding.port}"

@@ -1,0 +1,61 @@
+"""What one input changes, collected in any order, and its effects in the order that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ofapp.bridge.effects import (
+    Barrier,
+    Effect,
+    ForwardFrame,
+    SendFrame,
+    SetBoundHost,
+    StateChanged,
+)
+from ofapp.bridge.first_hop.binding import BoundHost
+from ofapp.bridge.first_hop.table import BindingTable
+
+DOCUMENT = "bindings"
+"""Name of the stored document."""
+
+
+class Changes:
+    """Changes of one input.
+
+    frames: those that rely on no binding; confirmed: those that are sent once the switch forwards
+    by the new bindings; events: for people.
+    stored: the document is to be written.
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[ForwardFrame | SendFrame] = []
+        self.confirmed: list[ForwardFrame] = []
+        self.events: list[Effect] = []
+        self.stored = False
+        self._hosts: dict[tuple[str, int, int], None] = {}
+
+    def touch(self, port: str, vid: int, mac: int) -> None:
+        """Note that the addresses of a host on a port have changed."""
+        self._hosts[port, vid, mac] = None
+        self.stored = True
+
+    def hosts_of(self, port: str, table: BindingTable) -> None:
+        """Have the switch set all hosts of a port."""
+        self._hosts.update(((port, vid, mac), None) for vid, mac in table.hosts(port))
+
+    def effects(self, table: BindingTable, guarded: Callable[[str], int | None]) -> list[Effect]:
+        """All effects.
+
+        guarded: gives the number of a port that is guarded and present.
+        """
+        set_hosts: list[Effect] = []
+        for name, vid, mac in self._hosts:
+            number = guarded(name)
+            if number is not None:
+                host = BoundHost(number, vid, mac, table.on_port(name, vid, mac))
+                set_hosts.append(SetBoundHost(host))
+        effects: list[Effect] = [*self.frames, *set_hosts]
+        if self.confirmed:
+            effects += [Barrier()] if set_hosts else []
+            effects += self.confirmed
+        return effects + self.events + ([StateChanged(DOCUMENT)] if self.stored else [])
