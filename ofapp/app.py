@@ -28,7 +28,7 @@ from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state.store import State
 from ofapp.launcher import api, cluster
-from ofapp.launcher.exposure import exposures
+from ofapp.launcher.api import exposures
 from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
 from ofapp.openflow.switch.mastership.ownership import identity

@@ -17,9 +17,9 @@ from ofapp.api.auth import Authorizer
 from ofapp.api.http import bodies, transfer
 from ofapp.api.http.request_reader import MAX_BODY
 from ofapp.api.http.streams import Streams
+from ofapp.api.http.transfer import Settings
 from ofapp.api.metrics import metrics
 from ofapp.api.metrics.declaration import Source
-from ofapp.api.preconditions import Settings
 from ofapp.api.problems import documented, field_problem
 from ofapp.api.resources import (
     cluster,

@@ -8,6 +8,7 @@ earlier one; an empty section changes nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from ofapp.config.base import Path as Keys
 from ofapp.config.document import Document, NotYamlError, Place
 from ofapp.config.errors import ConfigError, Fault, Finding, findings
 from ofapp.config.model import Config, bridge_key, canonical_bridges
-from ofapp.config.remnant import Remnant
 
 ROUNDS = 8
 """How often a document is validated without what is known to be wrong in it."""
@@ -194,3 +194,101 @@ def _fault(file: str, read: Document, finding: Finding) -> Fault:
 
 def _text(path: Keys) -> str:
     return ".".join(map(str, path))
+
+
+class Remnant:
+    """Plain values (dicts and lists), of which some are left out.  Paths are the document's."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        self._left_out: set[Keys] = set()
+        self._names: set[str] = set()
+
+    def leave_out(self, path: Keys) -> None:
+        """Leave out a value; if it is left out already or not there, the section around it."""
+        path = self._existing(path)
+        while path and path in self._left_out:
+            path = path[:-1]
+        self._left_out.add(path)
+        self._names.update(map(str, path[-1:]), _names(self._at(path)))
+
+    def explains(self, path: Keys) -> bool:
+        """Whether a fault there may be one only because of what was left out.
+
+        It is in a section of which something was left out, or it is a name whose definition was.
+        """
+        if any(out[: len(path)] == path or path[: len(out)] == out for out in self._left_out):
+            return True
+        value = self._at(self._existing(path))
+        return isinstance(value, str | list) and not self._names.isdisjoint(_words(value))
+
+    def value(self) -> Any:
+        """What remains."""
+        return self._remaining((), self._document)
+
+    def original(self, path: Keys) -> Keys:
+        """The path in the document of what has this path in `value()`."""
+        found: Keys = ()
+        value = self._document
+        for step in path:
+            if isinstance(value, list) and isinstance(step, int):
+                kept = [at for at in range(len(value)) if (*found, at) not in self._left_out]
+                step = kept[step] if step < len(kept) else step
+            found = (*found, step)
+            value = _below(value, step)
+        return found
+
+    def _remaining(self, path: Keys, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                key: self._remaining((*path, key), inner)
+                for key, inner in value.items()
+                if (*path, str(key)) not in self._left_out
+            }
+        if isinstance(value, list):
+            return [
+                self._remaining((*path, at), inner)
+                for at, inner in enumerate(value)
+                if (*path, at) not in self._left_out
+            ]
+        return value
+
+    def _existing(self, path: Keys) -> Keys:
+        """The longest part of a path that is in the document."""
+        value = self._document
+        for length, step in enumerate(path):
+            if (value := _below(value, step)) is _MISSING:
+                return path[:length]
+        return path
+
+    def _at(self, path: Keys) -> Any:
+        value = self._document
+        for step in path:
+            value = _below(value, step)
+        return value
+
+
+_MISSING = object()
+
+
+def _below(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(str(step), _MISSING)
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return value[step]
+    return _MISSING
+
+
+def _names(value: Any) -> Iterator[str]:
+    """What a section may define: its keys, and what it calls its name."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _names(inner)
+            if key == "name":
+                yield str(inner)
+
+
+def _words(value: str | list[Any]) -> Iterator[str]:
+    for text in [value] if isinstance(value, str) else map(str, value):
+        yield from text.replace(",", " ").split()

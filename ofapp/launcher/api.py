@@ -10,12 +10,15 @@ from __future__ import annotations
 import grp
 import os
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 from ofapp.api.http import unix_socket as local
+from ofapp.api.http.events import API_INSECURE, API_NO_TOKENS, OPENFLOW_INSECURE
 from ofapp.api.http.server import Place, is_loopback
 from ofapp.api.http.tls import TlsFiles
-from ofapp.controller.access import Rules
+from ofapp.bridge.event import Event
+from ofapp.controller.access import Access, Rules
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF, REQUIRED, STATE_DIR
 
@@ -99,3 +102,37 @@ def _check_socket(path: Path) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise StartError(f"cannot listen at --api-socket {path}: {reason}") from None
+
+
+def exposures(access: Access) -> Iterator[Event]:
+    """Warnings about where the controller listens."""
+    host = CONF.ofp_listen_host
+    if not is_loopback(host) and not CONF.ctl_privkey:
+        yield OPENFLOW_INSECURE.event(
+            f"switches connect to {host} without TLS: any host that reaches that port can pose as a"
+            " switch, see what is sent to the controller and change what is learned; give"
+            " --ctl-privkey, --ctl-cert and --ca-certs (deploy/tls)"
+        )
+    elif not is_loopback(host) and not CONF.ca_certs:
+        yield OPENFLOW_INSECURE.event(
+            f"switches connect to {host} over TLS, but need no certificate: any host that reaches"
+            " that port can pose as a switch; give --ca-certs (deploy/tls)"
+        )
+    host = CONF.wsapi_host
+    if is_loopback(host):
+        return
+    if not CONF.api_cert:
+        yield API_INSECURE.event(
+            f"the REST API is served at {host} in clear, as --insecure says: tokens and answers"
+            " can be read and changed on the way"
+        )
+    if not access.closed:
+        yield API_INSECURE.event(
+            f"the REST API at {host} is open to any client, as --insecure says, until the"
+            " first token is made (ofapp token create)"
+        )
+    elif not access.tokens.made:
+        yield API_NO_TOKENS.event(
+            f"the REST API at {host} refuses all clients: make a token on this machine, as root"
+            " (ofapp token create NAME --role viewer)"
+        )

@@ -32,8 +32,7 @@ import ofapp
 from ofapp.common import hub
 from ofapp.launcher import preflight, watchdog
 from ofapp.launcher.errors import StartError
-from ofapp.launcher.formats import JournalHandler, JsonFormatter, in_journal
-from ofapp.launcher.logs import Tidy
+from ofapp.launcher.logs import JournalHandler, JsonFormatter, Tidy, in_journal
 from ofapp.launcher.options import CONF
 
 # isort: split

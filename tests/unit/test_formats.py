@@ -14,8 +14,7 @@ import pytest
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.event import Severity
 from ofapp.controller.events import LOG, EventLog
-from ofapp.launcher.formats import JournalHandler, JsonFormatter, priority
-from ofapp.launcher.logs import Tidy
+from ofapp.launcher.logs import JournalHandler, JsonFormatter, Tidy, priority
 from tests.support.ports import free_port
 from tests.unit.made_event import made_event
 

@@ -19,7 +19,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
 from ofapp.controller.bridges import connections, lifetime
-from ofapp.controller.configuration.changes.sections import MULTICAST, STP
+from ofapp.controller.configuration.changes.settings import MULTICAST, STP
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state.settings import RunTimeSettings

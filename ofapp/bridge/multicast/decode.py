@@ -9,12 +9,13 @@ come from an address of the link.
 
 from __future__ import annotations
 
-from ofapp.bridge.multicast.address import Family, is_host
-from ofapp.bridge.multicast.igmp import decode_igmp
-from ofapp.bridge.multicast.message import Message, Other
+from struct import unpack_from
+
+from ofapp.bridge.multicast.address import ALL_PIM4, ALL_PIM6, Family, is_host, is_link_local6
+from ofapp.bridge.multicast.igmp import Headers, decode_igmp
+from ofapp.bridge.multicast.message import Message, Other, RouterHello
 from ofapp.bridge.multicast.mld import decode_mld
-from ofapp.bridge.multicast.pim import decode_pim
-from ofapp.bridge.packet.checksum import checksum_ok
+from ofapp.bridge.packet.checksum import checksum_ok, pseudo_header
 from ofapp.bridge.packet.malformed import Malformed
 
 _TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
@@ -119,3 +120,42 @@ def _has_alert6(options: bytes) -> bool:
             return True
         at += 2 + options[at + 1]
     return False
+
+
+DEFAULT_HOLD = 105.0
+_HELLO = 0x20
+_FOREVER = 0xFFFF
+
+
+def decode_pim(data: bytes, family: Family, headers: Headers) -> Message:
+    """Decode a hello; every other PIM message is `Other`.
+
+    A hold time of 0 is a goodbye; 0xffff ("never") gives None, so that the port ages all the same.
+    """
+    if len(data) < 4:
+        return Malformed("pim_truncated")
+    _, source, dest, ttl, _, strict = headers
+    if data[0] != _HELLO or dest not in (ALL_PIM4, ALL_PIM6):
+        return Other("pim_other")
+    if family is Family.IPV6:
+        if not checksum_ok(pseudo_header(source, dest, len(data), 103) + data):
+            return Malformed("pim_checksum")
+        if not is_link_local6(source):
+            return Malformed("pim_off_link")
+    elif not checksum_ok(data):
+        return Malformed("pim_checksum")
+    if strict and ttl != 1:
+        return Malformed("pim_ttl")
+    hold: float | None = DEFAULT_HOLD
+    at = 4
+    while at < len(data):
+        if at + 4 > len(data):
+            return Malformed("pim_truncated")
+        option, length = unpack_from("!HH", data, at)
+        at += 4 + length
+        if at > len(data):
+            return Malformed("pim_truncated")
+        if option == 1 and length == 2:
+            seconds = unpack_from("!H", data, at - 2)[0]
+            hold = None if seconds == _FOREVER else float(seconds)
+    return RouterHello("pim_hello", family, source, hold)

@@ -9,6 +9,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class PortCount(NamedTuple):
+    """Counters of one port since the switch began to count; None for what it does not count."""
+
+    rx_frames: int | None
+    tx_frames: int | None
+    rx_bytes: int | None
+    tx_bytes: int | None
+    rx_dropped: int | None
+    tx_dropped: int | None
+    rx_errors: int | None
+    tx_errors: int | None
+
+    def plus(self, other: PortCount) -> PortCount:
+        """The sum of both; None where either does not count."""
+        pairs = zip(self, other, strict=True)
+        return PortCount(*(None if None in pair else sum(filter(None, pair)) for pair in pairs))
+
 
 MAX_PORTS = 4095
 """Most ports that spanning tree can number (802.1D-2004 9.2.7); a switch may claim any number."""

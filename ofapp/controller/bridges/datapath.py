@@ -14,7 +14,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.bridge.ports.count import PortCount
+from ofapp.bridge.ports.port import PortCount
 
 
 class Connection(Protocol):

@@ -8,7 +8,6 @@ from ofapp.bridge.effects import SendFrame
 from ofapp.openflow.model.traps import TRAP_HELLOS
 from ofapp.openflow.switch.events import BRIDGE_LOST, BRIDGE_STANDBY
 from ofapp.openflow.switch.mastership.marks import read_mark
-from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import (
     RENEWAL,
     Ownership,
@@ -16,7 +15,7 @@ from ofapp.openflow.switch.mastership.ownership import (
     number,
 )
 from ofapp.openflow.switch.mastership.reservation import SwitchReservation
-from ofapp.openflow.switch.mastership.roles import StaleError
+from ofapp.openflow.switch.mastership.roles import Mastership, StaleError
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.echoes import GIVEN_UP

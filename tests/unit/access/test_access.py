@@ -14,7 +14,7 @@ from ofapp.bridge.input_error import InputError
 from ofapp.common import hub
 from ofapp.controller.access import Access, Credentials, RejectedError, Role, Rules, Tokens, User
 from ofapp.controller.access import access as module
-from ofapp.controller.access.failures import BURST, EVERY
+from ofapp.controller.access.access import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
 from ofapp.controller.state import NotSavedError
 from ofapp.controller.state.store import State

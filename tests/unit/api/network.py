@@ -15,8 +15,7 @@ from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.acl import IMPLICIT, rule_number
-from ofapp.bridge.ports.count import PortCount
-from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortCount
 from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.config import Config

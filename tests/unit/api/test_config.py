@@ -13,7 +13,7 @@ from ofapp.bridge.effects import BridgeNamed
 from ofapp.bridge.mac import parse_mac
 from ofapp.common import hub
 from ofapp.config import Config, load_config
-from ofapp.controller.configuration.changes.sections import STP
+from ofapp.controller.configuration.changes.settings import STP
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state.store import State

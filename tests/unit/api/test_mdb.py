@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ofapp.api.resources.bridge.mdb.models import MdbEntry, MdbPage
-from ofapp.api.resources.bridge.mdb.rows import decode_cursor, encode_cursor, rows
+from ofapp.api.resources.bridge.mdb.routes import decode_cursor, encode_cursor, rows
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.ports.port import LOCAL_PORT

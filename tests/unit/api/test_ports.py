@@ -11,7 +11,7 @@ import pytest
 from ofapp.api.resources.bridge.ports import LimitedKind, PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans, access, trunk
-from ofapp.config.membership import vlan_section, with_vlan, without_vlan
+from ofapp.config.port import vlan_section, with_vlan, without_vlan
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, mcast_network, standing, told_counters
 

@@ -12,7 +12,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, SendBpdu, SpanningTree
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.controller.configuration.changes import sections
+from ofapp.controller.configuration.changes.settings import STP as SECTION
 from ofapp.controller.events import Interest
 from ofapp.controller.network import Network
 from tests.support.waiting import wait_for
@@ -130,7 +130,7 @@ def test_a_neighbour_that_speaks_stp(client: Any, network: Network, bridge: Brid
     frame = hello(force_version=0)
     port = bridge.ports.named("eth2")
     assert port is not None
-    network.changes.settings.change_port(bridge, port, {"auto_edge": False}, sections.STP)
+    network.changes.settings.change_port(bridge, port, {"auto_edge": False}, SECTION)
     now = time.monotonic()
     bridge.tick(now + 3.1)  # the migration delay
     bridge.hear("bpdu", [(2, frame)], now + 3.2)

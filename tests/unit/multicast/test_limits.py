@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.event import Severity
 from ofapp.bridge.multicast import Params, PortParams, VlanParams
-from ofapp.bridge.multicast.quota import EntryQuota
+from ofapp.bridge.multicast.shared import EntryQuota
 from tests.unit.multicast.lan import ALLOW, IS_EX, TO_EX, TO_IN, V4, V6, Lan
 
 Wire = type[V4] | type[V6]

@@ -17,7 +17,7 @@ from ofapp.common import hub
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.bridge.ports.count import PortCount
+from ofapp.bridge.ports.port import PortCount
 from ofapp.openflow.switch.counters import ports as port_counters
 from ofapp.openflow.switch.counters.ports import AT_ONCE, SLICE, PortCounters, read_port_stats
 from ofapp.openflow.wire.echoes import Unreplied

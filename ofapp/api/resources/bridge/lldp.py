@@ -24,7 +24,7 @@ from ofapp.bridge.lldp.information import capability_names
 from ofapp.config.bridge import BridgeSettings
 from ofapp.config.derived import section_model
 from ofapp.config.port import PortSection
-from ofapp.controller.configuration.changes.sections import LLDP
+from ofapp.controller.configuration.changes.settings import LLDP
 from ofapp.controller.network import Network
 
 TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")

@@ -32,8 +32,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.bridge.ports.port import Port as CorePort
 from ofapp.bridge.ports.vlan import NO_VLAN, spoken
 from ofapp.config.base import MAX_VID
-from ofapp.config.membership import vlan_section, with_vlan, without_vlan
-from ofapp.config.port import PortSection, PortVlan, Storm
+from ofapp.config.port import PortSection, PortVlan, Storm, vlan_section, with_vlan, without_vlan
 from ofapp.controller.bridges.datapath import ask_all
 from ofapp.controller.network import Network
 from ofapp.openflow.model.traps import LIMITED

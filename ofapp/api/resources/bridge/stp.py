@@ -24,7 +24,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp.vectors import format_bridge_id, format_port_id
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.controller.configuration.changes.sections import STP
+from ofapp.controller.configuration.changes.settings import STP
 from ofapp.controller.network import Network
 
 TAG = Tag(name="stp", description="Spanning tree.")

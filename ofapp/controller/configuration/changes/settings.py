@@ -9,24 +9,65 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, EventKind, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.events import LAG_SET
+from ofapp.bridge.lldp.events import LLDP_PORT_SET, LLDP_SET
+from ofapp.bridge.multicast.events import MCAST_PORT_SET, MCAST_SET
 from ofapp.bridge.ports.events import PORT_SET
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.stp.events import STP_PORT_SET, STP_SET
 from ofapp.config import checks
 from ofapp.config.base import FaultsError, Model, Path
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import field_changes
 from ofapp.controller.configuration.changes.ports import refuse_local
-from ofapp.controller.configuration.changes.sections import Section
 from ofapp.controller.configuration.configurator import Configurator
 from ofapp.controller.configuration.plan import BridgePlan
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.saving import Ticket, done
+
+
+class Section(NamedTuple):
+    """A section of a protocol, which bridges and ports have.
+
+    name: in the file; subject: in words.
+    bridge_set, port_set: kinds of the events of its changes.
+    on_local: whether the LOCAL port has it, too.
+    read, write: for a bridge's section that is not the attribute of that name.
+    """
+
+    name: str
+    subject: str
+    bridge_set: EventKind
+    port_set: EventKind
+    on_local: bool = False
+    read: Callable[[Settings], Model] | None = None
+    write: Callable[[Settings, Any], Settings] | None = None
+
+    def of(self, bridge: Settings) -> Model:
+        """The section of a bridge."""
+        own: Model = self.read(bridge) if self.read else getattr(bridge, self.name)
+        return own
+
+    def put(self, bridge: Settings, new: Model) -> Settings:
+        """A copy of the bridge's settings with another section."""
+        if self.write is not None:
+            return self.write(bridge, new)
+        return bridge.model_copy(update={self.name: new})
+
+
+STP = Section("stp", "spanning tree", STP_SET, STP_PORT_SET)
+MULTICAST = Section(
+    *("multicast", "multicast", MCAST_SET, MCAST_PORT_SET),
+    on_local=True,
+    read=Settings.snooping,
+    write=Settings.with_snooping,
+)
+LLDP = Section("lldp", "LLDP", LLDP_SET, LLDP_PORT_SET)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.ports.count import PortCount
+from ofapp.bridge.ports.port import PortCount
 from ofapp.common import hub
 from ofapp.openflow.switch.counters.pace import Pace
 from ofapp.openflow.wire.channel import Channel

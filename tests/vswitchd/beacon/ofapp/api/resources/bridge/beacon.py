@@ -19,7 +19,7 @@ from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.config.bridge import BridgeSettings
 from ofapp.config.derived import section_model
-from ofapp.controller.configuration.changes.sections import Section
+from ofapp.controller.configuration.changes.settings import Section
 from ofapp.controller.network import Network
 
 BEACON = Section("beacon", "beacons", BEACON_SET, BEACON_PORT_SET)
