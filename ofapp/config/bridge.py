@@ -30,12 +30,11 @@ from ofapp.config.base import (
 )
 from ofapp.config.derived import core_values, fields_of, section_values, sections_of
 from ofapp.config.lag import Lag, LagName
+from ofapp.config.layers import beyond, merged
 from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
 from ofapp.config.port import PortSection
 from ofapp.config.stp import StpBridge
-
-_WHOLE = {"acls", "mirrors"}
-"""Sections in which a bridge's own entry takes the place of one of the same name as a whole."""
+from ofapp.config.trust import with_preset
 
 
 class Static(Model):
@@ -143,10 +142,10 @@ class Bridge(BridgeSettings):
 
     @classmethod
     def effective(cls, defaults: BridgeSettings, own: Bridge) -> Bridge:
-        """`own` on top of `defaults`, the values of patterns in every named port."""
-        both = _merged(_given(defaults), _given(own))
+        """`own` on top of `defaults`, the values of patterns and of `trust` in every port."""
+        both = merged(_given(defaults), _given(own))
         ports: dict[str, Any] = both.get("ports", {})
-        both["ports"] = {key: _layered(key, ports) for key in ports}
+        both["ports"] = {key: with_preset(_layered(key, ports)) for key in ports}
         return cls.model_validate(both)
 
     def port(self, name: str, number: int) -> PortSection:
@@ -170,10 +169,15 @@ class Bridge(BridgeSettings):
     def shown(self) -> dict[str, Any]:
         """An effective bridge as the file would say it, in JSON's types, at its shortest."""
         values = self.values()
-        given = {key: _given(port) for key, port in self.ports.items()}
-        for key, port in self.ports.items():
-            base = PortSection.model_validate(_underneath(key, given)).model_dump(mode="json")
-            values["ports"][key] = _beyond(port.model_dump(mode="json"), base)
+        given: dict[str, Any] = {}  # the shorter patterns, which lie below, come first
+        for key in sorted(self.ports, key=lambda key: (not is_pattern(key), len(key))):
+            port, below = self.ports[key], _underneath(key, given)
+            base = PortSection.model_validate(with_preset({**below, "trust": port.trust}))
+            given[key] = beyond(port.model_dump(mode="json"), base.model_dump(mode="json"))
+            if port.trust != below.get("trust", "none"):
+                given[key] = {"trust": port.trust, **given[key]}
+        for key in self.ports:
+            values["ports"][key] = given[key]
         return values
 
     def vlan(self, vid: int) -> Vlan:
@@ -242,7 +246,7 @@ def _layered(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
 
     The name of a port given by number is not known here: only `*` fits it.
     """
-    return _merged(_underneath(key, ports), ports[key])
+    return merged(_underneath(key, ports), ports[key])
 
 
 def _underneath(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,29 +256,5 @@ def _underneath(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for pattern in sorted(patterns, key=len):
         if fnmatchcase(name, pattern) and not (is_pattern(key) and len(pattern) >= len(key)):
-            values = _merged(values, ports[pattern])
+            values = merged(values, ports[pattern])
     return values
-
-
-def _beyond(values: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `values` that are not in `base`, section by section."""
-    left: dict[str, Any] = {}
-    for key, value in values.items():
-        inner: Any = base.get(key)
-        if value == inner:
-            continue
-        both = isinstance(value, dict) and isinstance(inner, dict) and key != "vlan"
-        left[key] = _beyond(value, inner) if both else value
-    return left
-
-
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`over`'s values on top of `base`'s, section by section."""
-    both = dict(base)
-    for key, value in over.items():
-        inner: Any = base.get(key)
-        if key == "vlan" or not (isinstance(inner, dict) and isinstance(value, dict)):
-            both[key] = value
-        else:
-            both[key] = {**inner, **value} if key in _WHOLE else _merged(inner, value)
-    return both

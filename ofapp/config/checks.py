@@ -12,6 +12,7 @@ from ofapp.config.acl import acl_params, acl_warnings
 from ofapp.config.base import FaultsError, Path, port_number, similar
 from ofapp.config.bridge import Bridge, Static
 from ofapp.config.multicast import MdbEntry
+from ofapp.config.trust_warnings import trust_warnings
 
 Fault = tuple[Path, str]
 
@@ -25,7 +26,12 @@ def warnings(where: str, bridge: Bridge) -> list[str]:
     """Valid settings that are likely to surprise.  where: the bridge's path in the file."""
     rules = acl_params(bridge.acls, bridge.vid)
     return [
-        f"{where}.acls.{name}: {what}" for name, own in rules.items() for what in acl_warnings(own)
+        *(
+            f"{where}.acls.{name}: {what}"
+            for name, own in rules.items()
+            for what in acl_warnings(own)
+        ),
+        *(f"{where}.ports.{key}: {what}" for key, what in trust_warnings(bridge)),
     ]
 
 

@@ -3,7 +3,8 @@ the next.
 
 A configuration is compared by the paths of its values.  A named port that only one of the two has
 is taken in the other as the patterns that fit it say.  So `vnet3: {isolated: false}` is a change
-where `vnet*` says otherwise.
+where `vnet*` says otherwise.  `trust` is compared as the file has it: the parts that it sets are
+compared only where they are set otherwise.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 from ofapp.config import checks
 from ofapp.config.base import is_pattern, port_number
 from ofapp.config.bridge import Bridge
+from ofapp.config.trust import with_preset
 
 Differences = dict[str, str]
 """Changes in words, by the path of the field."""
@@ -27,6 +29,8 @@ Numbers = Mapping[str, int]
 
 _Path = tuple[str, ...]
 _NONE: Numbers = {}
+_NULL: Any = object()
+"""An explicit null, which takes back what `trust` sets; None is a value that is not given."""
 
 
 def differences(old: Bridge, new: Bridge, numbers: Numbers = _NONE) -> Differences:
@@ -86,7 +90,9 @@ def _with(bridge: Bridge, own: Mapping[_Path, Any], numbers: Numbers) -> Bridge 
         if value is None:
             section.pop(last, None)
         else:
-            section[last] = value
+            section[last] = None if value is _NULL else value
+    for key, port in tree.get("ports", {}).items():
+        tree["ports"][key] = with_preset(port)
     try:
         made = Bridge.model_validate(tree)
     except ValidationError:
@@ -102,12 +108,11 @@ def _named(*bridges: Bridge) -> set[str]:
 
 def _tree(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[str, Any]:
     tree = bridge.values()
+    ports = {key: port.given() for key, port in bridge.ports.items()}
     for name in sorted(named):
-        if name not in bridge.ports:
-            port = bridge.port(name, numbers.get(name, -1))
-            values = port.model_dump(mode="json", exclude_defaults=True)
-            tree.setdefault("ports", {})[name] = values
-    return tree
+        if name not in ports:
+            ports[name] = bridge.port(name, numbers.get(name, -1)).given()
+    return {**tree, "ports": ports} if ports else tree
 
 
 def _flat(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[_Path, Any]:
@@ -120,7 +125,7 @@ def _paths(values: Mapping[str, Any], above: _Path) -> Iterator[tuple[_Path, Any
         if isinstance(value, dict) and key != "vlan":
             yield from _paths(value, path)
         else:
-            yield path, value
+            yield path, _NULL if value is None else value
 
 
 def _words(old: Any, new: Any) -> str:
@@ -140,5 +145,7 @@ def _list_words(old: list[Any], new: list[Any]) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "default"
+    if value is _NULL:
+        return "none"
     text = json.dumps(value, ensure_ascii=False)
     return text.replace('"', "") if isinstance(value, dict | list) else text.strip('"')

@@ -77,7 +77,7 @@ def _section(owner: type, name: str, core: type, declared: Section) -> Any:
         enabled: Any = Flag, Field(False, description=declared.enables)
         switch = create_model("Switch", __base__=_Section, enabled=enabled)
     model: Any = create_model(
-        f"{name.capitalize()}{level}",
+        f"{name.title().replace('_', '')}{level}",
         __base__=(fields_of(core), switch),
         __doc__=f"{declared.subject} of a {level.lower()}.",
     )

@@ -12,7 +12,7 @@ untagged frames belong to the same one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
@@ -36,6 +36,7 @@ from ofapp.config.base import MAX_VID, Flag, MemberVlan, Model, Text, member_vla
 from ofapp.config.derived import core_values, fields_of, section_values, sections_of
 from ofapp.config.multicast import MulticastPort
 from ofapp.config.stp import StpPort
+from ofapp.config.trust import with_preset, without_preset
 
 Vids = Callable[[int | str], int]
 """The VID of a VLAN that is given by VID or by name; KeyError."""
@@ -206,6 +207,20 @@ class PortSection(
     storm: Storm = Field(Storm(), description="Storm control, frames a second.")
     stp: StpPort = StpPort()
     multicast: MulticastPort = MulticastPort()
+
+    def changed(self, values: Mapping[str, Any]) -> Self:
+        """See `Model`; another `trust` sets the parts that are as the present one sets them."""
+        rest = dict(values)
+        trust = rest.pop("trust", self.trust)
+        if trust == self.trust:
+            return super().changed(rest)
+        new = with_preset({**self.given(), "trust": trust})
+        return self.model_validate(new).changed(rest)
+
+    def given(self) -> dict[str, Any]:
+        """What differs from the defaults and from what `trust` sets, in JSON's types."""
+        values = self.model_dump(mode="json", exclude_defaults=True)
+        return without_preset(values, self.model_dump(mode="json"))
 
     def params(self, vid_of: Vids) -> PortParams:
         """The core's value; KeyError for a VLAN's name that is none."""

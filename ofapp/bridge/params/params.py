@@ -38,7 +38,8 @@ class PortParams:
             "guest: hosts here may be hostile, so they cannot forge addresses, act as router, DHCP"
             " server or bridge, or flood; learn: report for a time what guest would refuse, and"
             " forward it; uplink: routers, servers and other bridges are here. Each part can be"
-            " set otherwise."
+            " set otherwise. Changed at run time, it sets the parts that are as the former word"
+            " sets them."
         ),
     ] = "none"
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)

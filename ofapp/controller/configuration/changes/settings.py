@@ -23,6 +23,7 @@ from ofapp.bridge.stp.events import STP_PORT_SET, STP_SET
 from ofapp.config import checks
 from ofapp.config.base import FaultsError, Model, Path
 from ofapp.config.bridge import Bridge as Settings
+from ofapp.config.layers import beyond
 from ofapp.controller.audit import field_changes
 from ofapp.controller.configuration.changes.ports import refuse_local
 from ofapp.controller.configuration.configurator import Configurator
@@ -143,13 +144,15 @@ class SettingChanges:
         except FaultsError as error:
             raise _refused((), error.faults[0]) from None
         before, after = part.value.model_dump(mode="json"), new.model_dump(mode="json")
-        changed = {name: value for name, value in after.items() if value != before[name]}
+        changed = beyond(after, before)
         if not changed:
             return done()
         old = self._running.of(bridge.datapath_id)
         settings = part.put(old, new)
         _refuse_faults(bridge, part, old, settings)
-        plan = BridgePlan(bridge, old, settings, field_changes(part.subject, before, changed))
+        plan = BridgePlan(
+            bridge, old, settings, field_changes(part.subject, beyond(before, after), changed)
+        )
         return self._configurator.set(plan, _event(part, changed)).saved
 
 
