@@ -3,13 +3,3 @@
 from ofapp.config.errors import ConfigError, Fault
 from ofapp.config.load import drop_ins, load_config, merged_config, parse_config
 from ofapp.config.model import Config
-
-__all__ = [
-    "Config",
-    "ConfigError",
-    "Fault",
-    "drop_ins",
-    "load_config",
-    "merged_config",
-    "parse_config",
-]

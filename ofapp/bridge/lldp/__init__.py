@@ -21,17 +21,3 @@ from ofapp.bridge.lldp.information import Information, Local, System
 from ofapp.bridge.lldp.own import OwnAgents, Relative, Sender
 from ofapp.bridge.lldp.params import BridgeParams, PortParams
 from ofapp.bridge.lldp.status import AgentStatus, NeighbourStatus
-
-__all__ = [
-    "AgentStatus",
-    "Agents",
-    "BridgeParams",
-    "Information",
-    "Local",
-    "NeighbourStatus",
-    "OwnAgents",
-    "PortParams",
-    "Relative",
-    "Sender",
-    "System",
-]

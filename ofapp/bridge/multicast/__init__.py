@@ -41,31 +41,3 @@ from ofapp.bridge.multicast.snapshot import (
 )
 from ofapp.bridge.multicast.snooping import Snooping
 from ofapp.bridge.multicast.topology_changes import TopologyChanges
-
-__all__ = [
-    "Effect",
-    "Family",
-    "ForwardTo",
-    "MemberInfo",
-    "ParamError",
-    "Params",
-    "PortParams",
-    "PortVlanParams",
-    "QuerierInfo",
-    "RemoveGroup",
-    "RouterInfo",
-    "SendFrame",
-    "SetGroup",
-    "SetUnregistered",
-    "Snapshot",
-    "Snooping",
-    "SourceInfo",
-    "TopologyChanges",
-    "VlanParams",
-    "always_floods",
-    "family_of",
-    "is_mac_group",
-    "parse",
-    "parse_group",
-    "text",
-]

@@ -49,30 +49,3 @@ from ofapp.bridge.stp.tree import NewPort, SpanningTree
 
 TRACE = (STP_BPDU_SENT, STP_BPDU_RECEIVED)
 """The kinds of events that `SpanningTree.trace` switches on."""
-
-__all__ = [
-    "OWN_HELLO_TIME",
-    "TRACE",
-    "Around",
-    "BridgeParams",
-    "BridgeStatus",
-    "Effect",
-    "FlushPort",
-    "Guard",
-    "Link",
-    "NewPort",
-    "OwnTrees",
-    "ParameterError",
-    "PointToPoint",
-    "PortAround",
-    "PortParams",
-    "PortState",
-    "PortStatus",
-    "Role",
-    "SendBpdu",
-    "SetPortState",
-    "SpanningTree",
-    "TopologyChanged",
-    "path_cost",
-    "refusal",
-]

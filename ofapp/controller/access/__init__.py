@@ -14,16 +14,3 @@ from ofapp.controller.access.access import (
 )
 from ofapp.controller.access.roles import Role
 from ofapp.controller.access.tokens import Token, Tokens
-
-__all__ = [
-    "Access",
-    "Caller",
-    "Credentials",
-    "RejectedError",
-    "Role",
-    "Rules",
-    "StaleError",
-    "Token",
-    "Tokens",
-    "User",
-]

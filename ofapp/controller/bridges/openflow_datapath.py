@@ -24,27 +24,6 @@ from ofapp.openflow.wire.messages.codec import send_frame
 from ofapp.openflow.wire.messages.portdesc import local_name
 from ofapp.openflow.wire.requests import answers
 
-__all__ = [
-    "BRIDGE_LOST",
-    "BRIDGE_STANDBY",
-    "GIVEN_UP",
-    "RENEWAL",
-    "TRAP_HELLOS",
-    "Channel",
-    "Mastership",
-    "Ownership",
-    "ReservedOwnership",
-    "Session",
-    "StaleError",
-    "SwitchReservation",
-    "answers",
-    "local_name",
-    "messages",
-    "number",
-    "read_mark",
-    "review_portions",
-]
-
 review_portions = MAIN_THREADS.review
 
 

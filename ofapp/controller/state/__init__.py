@@ -17,11 +17,3 @@ keep the controller from starting.  Slow operations run outside the event loop (
 from ofapp.controller.state.entries import MdbEntry, RunTimeEntries, StaticEntry
 from ofapp.controller.state.saving import NotSavedError
 from ofapp.controller.state.settings import AcceptedFile
-
-__all__ = [
-    "AcceptedFile",
-    "MdbEntry",
-    "NotSavedError",
-    "RunTimeEntries",
-    "StaticEntry",
-]

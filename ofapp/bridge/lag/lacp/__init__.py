@@ -27,24 +27,3 @@ from ofapp.bridge.lag.lacp.effects import Effect, SendPdu, SetMember
 from ofapp.bridge.lag.lacp.information import MAX_ADMIN_KEY, Information, State, System
 from ofapp.bridge.lag.lacp.port import Mux, Receive, Selected
 from ofapp.bridge.lag.lacp.status import AggregationStatus, MemberState, MemberStatus
-
-__all__ = [
-    "MAX_ADMIN_KEY",
-    "MAX_PORT",
-    "Actor",
-    "AggregationStatus",
-    "Effect",
-    "Information",
-    "MemberState",
-    "MemberStatus",
-    "Mux",
-    "OtherIdentityError",
-    "Receive",
-    "Selected",
-    "SendPdu",
-    "SetMember",
-    "State",
-    "System",
-    "dump",
-    "revive",
-]

@@ -1,5 +1,3 @@
 """/v1/bridges/{dpid}/mdb: read and change multicast groups and the ports that get them."""
 
 from ofapp.api.resources.bridge.mdb.routes import NAME, blueprint
-
-__all__ = ["NAME", "blueprint"]
