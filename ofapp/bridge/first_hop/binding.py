@@ -86,6 +86,8 @@ class GuardedPort:
     pass_when_away: forward DHCP and claims of new addresses while no controller is connected.
     watched: messages of DHCP servers and router advertisements are for the controller, as other
     ports of the bridge have bindings.
+    prober: MAC address from which the controller asks hosts whether they use an address; frames to
+    it that have passed the guard are for the controller alone (trap `answer`).  0: none.
     """
 
     source_guard: str = "off"
@@ -96,6 +98,7 @@ class GuardedPort:
     report_only: bool = False
     pass_when_away: bool = True
     watched: bool = False
+    prober: int = 0
 
     @property
     def snooped(self) -> bool:

@@ -36,12 +36,14 @@ class FirstHop(Protocol[BridgeParams]):
     """
 
     name = "first_hop"
+    hears = ("dhcp", "dhcp_server", "nd", "router", "answer", "refused")
 
     def __init__(self, state: BridgeState) -> None:
         super().__init__(state)
         self._bindings = Bindings(state)
         self._table = self._bindings.table
         self._clock = PausableTime()
+        self._prober = prober(state.datapath_id)
         self._names: dict[int, str] = {}
         self._snoops: tuple[AllParams, bool] | None = None
 
@@ -139,6 +141,7 @@ class FirstHop(Protocol[BridgeParams]):
             report_only=its_params.trust == "learn",
             pass_when_away=params.first_hop.when_away == "pass",
             watched=watched,
+            prober=self._prober,
         )
 
     def status(self, now: float) -> Status:
@@ -256,6 +259,14 @@ class FirstHop(Protocol[BridgeParams]):
             ports = (*params.ports.values(), *params.numbered.values())
             self._snoops = params, any(port.first_hop.guards for port in ports)
         return self._snoops[1]
+
+
+def prober(datapath_id: int) -> int:
+    """The MAC address of a bridge's probes: locally administered, and another one on each bridge.
+
+    So an answer that passes several bridges on its way is taken by the bridge that has asked.
+    """
+    return 0x0E << 40 | datapath_id & 0xFF_FFFF_FFFF
 
 
 def _enforces(params: AllParams, port: Port) -> bool:

@@ -114,10 +114,12 @@ def test_a_port_that_is_not_guarded_has_no_flows_and_loses_nothing() -> None:
 
 def test_what_is_checked_of_each_port() -> None:
     bridge = guarded_bridge()
-    guest = GuardedPort("ip", arp=True, nd=True, dhcp_server=False, router=False)
+    prober = 0x0E0000000001
+    guest = GuardedPort("ip", True, True, dhcp_server=False, router=False, prober=prober)
+    trusted = GuardedPort(watched=True, prober=prober)
     assert bridge.desired_port(11).wanted("first_hop") == guest
-    assert bridge.desired_port(UPLINK).wanted("first_hop") == GuardedPort(watched=True)
-    assert bridge.desired_port(LOCAL_PORT).wanted("first_hop") == GuardedPort(watched=True)
+    assert bridge.desired_port(UPLINK).wanted("first_hop") == trusted
+    assert bridge.desired_port(LOCAL_PORT).wanted("first_hop") == trusted
     assert hash(guest) == hash(bridge.desired_port(12).wanted("first_hop"))
     hold = replace(PARAMS, first_hop=replace(PARAMS.first_hop, when_away="hold"))
     bridge.set_params(hold, 1.0)
