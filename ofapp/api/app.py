@@ -33,7 +33,18 @@ from ofapp.api.resources import (
     topology,
     vendors,
 )
-from ofapp.api.resources.bridge import acls, bridges, fdb, lags, lldp, mdb, multicast, ports, stp
+from ofapp.api.resources.bridge import (
+    acls,
+    bridges,
+    diagnosis,
+    fdb,
+    lags,
+    lldp,
+    mdb,
+    multicast,
+    ports,
+    stp,
+)
 from ofapp.api.roles import local, viewer
 from ofapp.controller.network import Network
 
@@ -61,6 +72,7 @@ RESOURCES = (
     tokens,
     search,
     vendors,
+    diagnosis,
 )
 """Modules with a resource: `blueprint(network)` gives its routes."""
 

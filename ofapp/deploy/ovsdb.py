@@ -31,6 +31,8 @@ else:
 
 MARK = "ofapp-deploy"
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface", "Controller")
+GUEST = ("vm-id", "iface-id", "xs-vm-uuid", "xs-vif-uuid")
+"""Keys of external_ids by which hypervisors name the guest of an interface, and the interface."""
 SECONDS = 10.0  # for one transaction, ovs-vswitchd's part included
 IN_BAND, OUT_OF_BAND = "in-band", "out-of-band"
 
@@ -301,6 +303,7 @@ def _port(row: Row) -> BridgePort:
         number=_first(first.ofport),
         error=_first(first.error),
         mtu=_first(first.mtu),
+        guest=tuple(first.external_ids[key].lower() for key in GUEST if key in first.external_ids),
     )
 
 

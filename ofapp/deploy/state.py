@@ -164,7 +164,10 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class BridgePort:
-    """A port of a bridge that has one interface of the same name; `type` is Open vSwitch's."""
+    """A port of a bridge that has one interface of the same name; `type` is Open vSwitch's.
+
+    guest: what the hypervisor says of the guest behind it: UUIDs, ids of interfaces; lower case.
+    """
 
     name: str
     type: str = ""
@@ -176,6 +179,7 @@ class BridgePort:
     number: int | None = field(default=None, compare=False)
     error: str | None = field(default=None, compare=False)
     mtu: int | None = field(default=None, compare=False)
+    guest: tuple[str, ...] = field(default=(), compare=False)
 
     def end(self, name: str) -> End | None:
         """Its interface of that name."""

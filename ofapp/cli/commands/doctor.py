@@ -1,20 +1,22 @@
-"""ofapp doctor: what is wrong with this host's bridges, and how to fix it."""
+"""ofapp doctor: what is wrong with this host's bridges or with a guest, and how to fix it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import ApiError, Client, Json
+from ofapp.cli.client import ApiError, Client, Json, path_of
 from ofapp.cli.commands.deploy.options import DatabaseOption
 from ofapp.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from ofapp.deploy.diagnose import ControllerReport
     from ofapp.deploy.finding import Finding
+    from ofapp.deploy.state import Switch
 
 
 SHOWN = 8
@@ -25,15 +27,22 @@ WARNINGS = 3
 
 
 def doctor(
-    bridge: Annotated[
+    name: Annotated[
         str | None,
-        typer.Argument(metavar="BRIDGE", help="The bridge, by its name. Without it, all bridges."),
+        typer.Argument(
+            metavar="[BRIDGE|GUEST|MAC|IP]",
+            help="A bridge, by its name; without it, all bridges. Or a guest that has no network:"
+            " the name of its port, a MAC or IP address; on its own host also a libvirt domain, or"
+            " a UUID in external_ids of Open vSwitch.",
+        ),
     ] = None,
     json: JsonOption = False,
     db: DatabaseOption = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Say what is wrong with this host, its Open vSwitch and its controller, and how to fix it.
+
+    With a guest: why it has no network, in one sentence.
 
     Exit status: 0 when nothing is wrong, 1 with an error, 3 with warnings only.
     """
@@ -45,13 +54,57 @@ def doctor(
 
     with closing(Netlink()) as kernel:
         host = observe(kernel, db or default_database())
-    found = diagnose(host, _ask(api), bridge)
+    if name is not None and host.switch.bridge(name) is None:
+        raise typer.Exit(_diagnose_hosts(Client(api), host.switch, name, json))
+    found = diagnose(host, _ask(api), name)
     if json:
         print_json([_as_json(finding) for finding in found])
     else:
         _show(found)
     if found:
         raise typer.Exit(1 if any(finding.fatal for finding in found) else WARNINGS)
+
+
+def _diagnose_hosts(client: Client, switch: Switch, name: str, json: bool) -> int:
+    """Say why the hosts that a name stands for have no network; the exit status."""
+    from ofapp.deploy.guests import ports_of
+
+    bridges = client.bridges()
+    hosts = _hosts(client, bridges, [name]) or _hosts(client, bridges, ports_of(switch, name))
+    if not hosts:
+        raise ApiError(
+            f"no bridge here is called {name}, and no bridge of the controller knows such a host:"
+            " give a bridge, a port, a MAC or IP address, or on the guest's own host a libvirt"
+            " domain, or a vm-id or iface-id of external_ids"
+        )
+    if json:
+        print_json(hosts)
+    else:
+        for host in hosts:
+            _show_host(host)
+    return int(any(host["problem"] for host in hosts))
+
+
+def _hosts(client: Client, bridges: list[Json], names: Iterable[str]) -> list[Json]:
+    """The hosts that ports or addresses stand for, as the controller diagnoses them."""
+    found: list[Json] = []
+    for name in names:
+        for bridge in bridges:
+            with suppress(ApiError):
+                known = client.get(path_of(bridge, "diagnosis"), {"host": name})["hosts"]
+                found += [{"bridge": bridge["name"], **host} for host in known]
+    return found
+
+
+def _show_host(host: Json) -> None:
+    place = f"{host['bridge']} {host['port']}"
+    if host["problem"]:
+        say(f"error: {place}: {host['problem']}", bold=True)
+        say(f"    {host['fix']}")
+        return
+    addresses = f" with {', '.join(host['addresses'])}" if host["addresses"] else ""
+    vlan = f" in VLAN {host['vlan']}" if host["vlan"] else ""
+    say(f"{place}: nothing hinders {host['mac']}{vlan}{addresses}")
 
 
 def _ask(url: str) -> ControllerReport:

@@ -52,6 +52,7 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/ports/{port}/vlans/{vlan}",
         "/v1/bridges/{dpid}/vlans",
         "/v1/bridges/{dpid}/acls",
+        "/v1/bridges/{dpid}/diagnosis",
         "/v1/bridges/{dpid}/lags",
         "/v1/bridges/{dpid}/lldp",
         "/v1/bridges/{dpid}/lldp/ports/{port}",

@@ -1,0 +1,134 @@
+"""/v1/bridges/{dpid}/diagnosis: why a host has no network."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer
+from ofapp.api.base import BridgePath, DatapathId, Input
+from ofapp.api.lookup import find_bridge
+from ofapp.api.problems import COMMON, documented
+from ofapp.api.roles import viewer
+from ofapp.bridge.answers import ip_addresses
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.diagnosis import AclDrops, Reason, Subject, diagnose, subjects
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.params.acl import IMPLICIT
+from ofapp.controller.bridges.datapath import Datapath
+from ofapp.controller.network import Network
+
+TAG = Tag(name="diagnosis", description="Why a host has no network.")
+
+
+class DiagnosisQuery(Input):
+    """The host to diagnose."""
+
+    host: str = Field(
+        min_length=1,
+        max_length=64,
+        description="a port's name, a MAC address or an IP address",
+        json_schema_extra={"example": "vnet0"},
+    )
+
+
+class Diagnosis(BaseModel):
+    """A host at a port, and why it has no network."""
+
+    port: str = Field(description="the port's name, which may be away")
+    vlan: int | None = Field(description="VID, 0 = untagged; null for a port without known hosts")
+    mac: str | None = Field(description="null for a port without known hosts, or with many")
+    addresses: list[str] = Field(description="IP addresses that it may use, or used last")
+    problem: str | None = Field(
+        description="the reason in one sentence; null if the bridge hinders nothing"
+    )
+    fix: str | None = Field(description="what to do about it")
+
+
+class Diagnoses(BaseModel):
+    """The hosts that fit, empty where the bridge knows none."""
+
+    datapath_id: DatapathId
+    bridge: str = Field(description="the bridge's name")
+    hosts: list[Diagnosis]
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The route on a network."""
+    api = APIBlueprint(
+        "diagnosis",
+        __name__,
+        url_prefix="/v1/bridges/<dpid>/diagnosis",
+        abp_tags=[TAG],
+        abp_responses=COMMON,
+    )
+
+    @api.get("", responses={200: Diagnoses, **documented(404, 409)})
+    @viewer
+    def show(path: BridgePath, query: DiagnosisQuery) -> Response:
+        """Why a host has no network, as far as the bridge knows.
+
+        The host is named by its port, its MAC address or an IP address.  There is one answer for
+        each port and VLAN where it was heard; a port with many hosts is answered alone.
+        """
+        bridge = find_bridge(network, path.dpid)
+        datapath = network.datapaths.get(bridge.datapath_id)
+        asked = subjects(bridge, query.host)
+        drops = _drops(bridge, datapath) if asked and datapath is not None else {}
+        hosts = []
+        for subject in asked:
+            reason = diagnose(bridge, subject, drops, time.monotonic())
+            hosts.append(_view(bridge, subject, reason or _away(bridge, datapath)))
+        dpid = f"{bridge.datapath_id:016x}"
+        return answer(Diagnoses(datapath_id=dpid, bridge=bridge.name, hosts=hosts))
+
+    return api
+
+
+def _view(bridge: Bridge, subject: Subject, reason: Reason | None) -> Diagnosis:
+    known = subject.mac is not None and subject.vid is not None
+    return Diagnosis(
+        port=subject.port,
+        vlan=subject.vid,
+        mac=None if subject.mac is None else format_mac(subject.mac),
+        addresses=ip_addresses(bridge, subject.vid or 0, subject.mac or 0) if known else [],
+        problem=None if reason is None else reason.problem,
+        fix=None if reason is None else reason.fix,
+    )
+
+
+def _away(bridge: Bridge, datapath: Datapath | None) -> Reason | None:
+    """Whether the controller does not manage the switch: it may forward otherwise."""
+    if datapath is None:
+        return Reason(
+            f"the switch of {bridge.name} is not connected to the controller, so new hosts are not"
+            " learned there",
+            "see that ovs-vswitchd runs, and ovs-vsctl get-controller; ofapp doctor",
+        )
+    if not datapath.in_line:
+        return Reason(
+            f"the switch of {bridge.name} does not have all its flows yet",
+            "ofapp doctor, and ofapp events",
+        )
+    return None
+
+
+def _drops(bridge: Bridge, datapath: Datapath) -> dict[str, AclDrops]:
+    """What each access list has dropped."""
+    datapath.ask_acl_counters()
+    counters, found = datapath.status().acl, {}
+    for name, rules in bridge.params.policies.acls.items():
+        frames: Counter[str] = Counter()
+        for rule in (*(own.name for own in rules if not own.allow), IMPLICIT):
+            count = counters.matched(name, rule)
+            frames[rule] += 0 if count is None else count.packets
+        for own in rules:
+            frames[own.name] += counters.over_rate(name, own.name) if own.rate is not None else 0
+        ((most, _),) = frames.most_common(1)
+        found[name] = AclDrops(frames.total(), most)
+    return found

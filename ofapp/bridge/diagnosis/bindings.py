@@ -1,0 +1,180 @@
+"""Reasons of first-hop security: no lease, no binding, a claim that a binding contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.diagnosis.reason import Reason, ago, listed, times, vlan
+from ofapp.bridge.diagnosis.subject import Subject
+from ofapp.bridge.first_hop.binding import Binding, Refused
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+
+RECENT = 300.0
+"""Seconds for which a refused frame explains why a host with a binding has no network."""
+
+_CLAIMS = {
+    "source": "frames of {mac} from {address}",
+    "arp": "ARP of {mac} for {address}",
+    "nd": "neighbour discovery of {mac} for {address}",
+    "fragment": "fragments of {mac} that cannot be checked",
+    "nested": "frames of {mac} with nested tags, which cannot be checked",
+}
+"""Refused claims that cut a host off; a host does not need to be a server or a router."""
+
+
+def unbound(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterator[Reason]:
+    """Whether first-hop security refuses a host's frames."""
+    guards = bridge.params.port(port.name, port.number).first_hop.guards
+    if not guards or subject.mac is None or subject.vid is None:
+        return
+    bound = [*bridge.first_hop.of_host(subject.vid, subject.mac)]
+    here = [binding for binding in bound if binding.port == port.name and not binding.tentative]
+    yield from _full(bridge, port, subject)
+    yield from _elsewhere(bridge, port, subject, bound, here)
+    if not any(len(binding.address.octets) == 4 for binding in here):
+        yield from _unanswered(bridge, port, subject, now)
+    yield from _refused(bridge, subject, now if here else None, now)
+    if not here:
+        yield from _never_bound(bridge, port, subject, now)
+
+
+def _full(bridge: Bridge, port: Port, subject: Subject) -> Iterator[Reason]:
+    assert subject.vid is not None
+    for limit in bridge.first_hop.full(port.name, subject.vid):
+        if limit.refused:
+            yield Reason(
+                f"{limit.where} has its limit of {limit.most} bindings, so {_mac(subject)} gets no"
+                " further one",
+                "raise max_bindings, or remove bindings that are not needed: ofapp binding show"
+                f" {bridge.name}",
+            )
+
+
+def _elsewhere(
+    bridge: Bridge, port: Port, subject: Subject, bound: list[Binding], here: list[Binding]
+) -> Iterator[Reason]:
+    """Whether the host's bindings are on another port, or in another VLAN."""
+    away = next((binding for binding in bound if binding.port != port.name), None)
+    if away is not None and not here:
+        yield Reason(
+            f"{_mac(subject)} is bound to port {away.port}, so its frames on port {port.name} are"
+            " refused",
+            f"after a migration, end the guest at {away.port}, or renew the lease in the guest; to"
+            f" allow it at once: ofapp binding remove {bridge.name} {_ip(away.address.octets)}",
+        )
+    others = [each for each in bridge.first_hop.bindings() if each.mac == subject.mac]
+    if others and not bound:
+        (first, *_) = others
+        yield Reason(
+            f"{_mac(subject)} is bound in {vlan(first.vid)} and sends in {vlan(subject.vid or 0)}",
+            f"set the `vlan` of port {port.name}, or renew the lease in the guest",
+        )
+
+
+def _unanswered(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterator[Reason]:
+    """Whether DHCP requests have no answer."""
+    assert subject.mac is not None
+    for request in bridge.first_hop.unanswered(subject.mac):
+        if (request.port, request.vid) == (port.name, subject.vid):
+            servers = _servers(bridge)
+            where = (
+                f"servers may answer on {_ports(servers)}"
+                if servers
+                else "no port may have a DHCP server"
+            )
+            yield Reason(
+                f"{_mac(subject)} has asked for a lease by DHCP {times(request.count)} (the last,"
+                f" {request.kind}, {ago(request.last, now)}), and no server has answered; {where}",
+                "see that a server runs in the guest's VLAN, and that its port has `trust: uplink`"
+                " or `dhcp_server: true`",
+            )
+
+
+def _servers(bridge: Bridge) -> list[str]:
+    """The ports that are up and may have a DHCP server."""
+    params = bridge.params
+    return [
+        "LOCAL" if port.number == LOCAL_PORT else port.name
+        for port in bridge.ports
+        if port.up and params.port(port.name, port.number).first_hop.dhcp_server
+    ]
+
+
+def _ports(names: list[str]) -> str:
+    return f"port{'' if len(names) == 1 else 's'} {listed(names)}"
+
+
+def _refused(
+    bridge: Bridge, subject: Subject, recent: float | None, now: float
+) -> Iterator[Reason]:
+    """Whether the host's frames were refused; recent: consider those of the last minutes only."""
+    for each in bridge.first_hop.refused():
+        mine = (each.port, each.vid, each.mac) == (subject.port, subject.vid, subject.mac)
+        asked = subject.address in (None, each.address)
+        old = recent is not None and each.last < recent - RECENT
+        if mine and asked and not each.passed and not old and each.claim in _CLAIMS:
+            yield Reason(refusal(each, now), _remedy(bridge, each))
+
+
+def refusal(refused: Refused, now: float) -> str:
+    """What was refused and what contradicts it, in one sentence."""
+    address = _ip(refused.address)
+    claim = _CLAIMS.get(refused.claim, f"{refused.claim} of {{mac}}")
+    what = claim.format(mac=format_mac(refused.mac), address=address)
+    samples = "1 sample" if refused.samples == 1 else f"{refused.samples} samples"
+    said = f"{what} are" if claim.startswith("fr") else f"{what} is"
+    text = f"{said} refused on port {refused.port} ({samples}, the last {ago(refused.last, now)})"
+    binding = refused.contradicts
+    if binding is not None and binding.mac == refused.mac:
+        return f"{text}: {address} is bound to it on port {binding.port} ({_origin(binding)})"
+    if binding is not None:
+        holder = f"{format_mac(binding.mac)} on port {binding.port} ({_origin(binding)})"
+        return f"{text}: {address} is bound to {holder}"
+    return text if refused.address is None else f"{text}: {address} has no binding there"
+
+
+def _remedy(bridge: Bridge, refused: Refused) -> str:
+    if refused.address is None:
+        return "stop the program in the guest that sends them"
+    if refused.contradicts is not None:
+        return "use the address in one guest alone, or remove its old binding: ofapp binding remove"
+    return (
+        "use DHCP in the guest, or allow the address: ofapp binding add"
+        f" {bridge.name} {refused.port} {format_mac(refused.mac)} {_ip(refused.address)}"
+    )
+
+
+def _never_bound(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterator[Reason]:
+    """Whether the host has no binding any more, or never had one."""
+    assert subject.mac is not None
+    for ended in bridge.first_hop.ended(subject.mac):
+        if (ended.vid, ended.port) == (subject.vid, port.name) and ended.expires is not None:
+            yield Reason(
+                f"the {_origin(ended)} binding of {_mac(subject)} to {_ip(ended.address.octets)}"
+                f" ended {ago(ended.expires, now)} and was not renewed",
+                "renew the lease in the guest",
+            )
+    yield Reason(
+        f"{_mac(subject)} on port {port.name} has no binding, and no DHCP request of it was seen,"
+        " so its frames are refused",
+        "start the DHCP client in the guest, or give it a binding: ofapp binding add"
+        f" {bridge.name} {port.name} {_mac(subject)} ADDRESS",
+    )
+
+
+def _origin(binding: Binding) -> str:
+    return {"dhcp": "DHCP", "dhcpv6": "DHCPv6", "nd": "neighbour discovery"}.get(
+        binding.origin.value, binding.origin.value
+    )
+
+
+def _mac(subject: Subject) -> str:
+    assert subject.mac is not None
+    return format_mac(subject.mac)
+
+
+def _ip(octets: bytes | None) -> str:
+    return "an address" if octets is None else str(ip_address(octets))

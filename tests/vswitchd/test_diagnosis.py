@@ -1,0 +1,156 @@
+"""`ofapp doctor` says in one sentence why a guest on a real switch has no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import wait_known
+from tests.support.ovs import Bridge, VSwitchd
+from tests.support.waiting import wait_for
+
+CONFIG = """
+defaults: {stp: {enabled: true}}
+bridges:
+  d1a9:
+    mac_move: {moves: 1, window: 300, hold: 300}
+    acls: {none: [{name: nothing, action: drop}]}
+    ports:
+      vnet1: {stp: {admin_edge: true, bpdu_guard: true}}
+      vnet2: {stp: {admin_edge: true}, vlan: 20}
+      vnet3: {stp: {admin_edge: true}, fdb_max_learned: 1, over_limit: drop}
+      vnet4: {stp: {admin_edge: true}, acl: none}
+      vnet5: {stp: {admin_edge: true}, shutdown: true}
+      eth0: {stp: {admin_edge: true}}
+""".replace("d1a9", f"{0xD1A9:016x}")
+GUEST = "0000aaaa-1111-2222-3333-444455556666"
+
+
+@pytest.fixture(scope="module")
+def guests(
+    vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
+) -> Iterator[tuple[Bridge, Controller]]:
+    """Ports vnet1 to vnet5, each with another trouble, and eth0."""
+    bridge = vswitchd.add_bridge(dpid=0xD1A9)
+    for number in range(1, 6):
+        bridge.add_port(number, f"vnet{number}")
+    bridge.add_port(6, "eth0")
+    controller = controller_factory(CONFIG)
+    controller.connect(bridge)
+    yield bridge, controller
+    bridge.destroy()
+
+
+def doctor(guests: tuple[Bridge, Controller], *words: str) -> subprocess.CompletedProcess[str]:
+    """The command, as typed on the machine of the switch."""
+    bridge, controller = guests
+    command = [sys.executable, "-m", "ofapp", "doctor", *words]
+    options = [
+        "--api",
+        f"http://127.0.0.1:{controller.api_port}",
+        "--db",
+        f"unix:{bridge.switch.dir}/db.sock",
+    ]
+    return subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=False, env=os.environ
+    )
+
+
+def why(guests: tuple[Bridge, Controller], host: str) -> str:
+    """The sentence for the only host that fits."""
+    done = doctor(guests, host)
+    sentence, fix = done.stdout.splitlines()
+    assert done.returncode == 1, done
+    assert sentence.startswith("error: ")
+    assert fix.startswith("    ")
+    return sentence.removeprefix("error: ")
+
+
+def heard(guests: tuple[Bridge, Controller], number: int, vlan: int = 0) -> str:
+    """Let host `number` speak on its port; its address."""
+    bridge, controller = guests
+    bridge.inject(number, frames.ethernet(frames.BROADCAST, frames.host(number)))
+    wait_known(controller, bridge, frames.host(number), number, vlan)
+    return frames.host(number)
+
+
+def test_a_guest_that_nothing_hinders_and_then_bpdu_guard(
+    guests: tuple[Bridge, Controller],
+) -> None:
+    bridge, controller = guests
+    mac = heard(guests, 1)
+    done = doctor(guests, "vnet1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{bridge.name} vnet1: nothing hinders {mac}\n"
+    bridge.send(1, frames.bpdu(mac))
+    tree = f"/v1/bridges/{bridge.dpid16}/stp"
+    wait_for(lambda: controller.get(tree)["ports"][0]["guards"], "BPDU guard to close the port")
+    assert "BPDU guard has closed port vnet1" in why(guests, "vnet1")
+
+
+def test_a_guest_in_a_vlan_that_no_other_port_is_in(guests: tuple[Bridge, Controller]) -> None:
+    mac = heard(guests, 2, vlan=20)
+    assert f"no other port in VLAN 20 forwards, so {mac} on port vnet2" in why(guests, mac)
+
+
+def test_a_guest_whose_address_is_held_down(guests: tuple[Bridge, Controller]) -> None:
+    bridge, controller = guests
+    mac = frames.host(40)
+    held = f"/v1/bridges/{bridge.dpid16}/fdb/held"
+    for number in (6, 3, 6):
+        bridge.inject(number, frames.ethernet(frames.BROADCAST, mac))
+        wait_for(lambda: controller.fdb(bridge, mac=mac), "it to be learned")
+        bridge.switch.settle()
+    wait_for(lambda: controller.get(held)["held"], "it to be held down")
+    done = doctor(guests, mac, "--json")
+    assert done.returncode == 1
+    problems = [host["problem"] for host in json.loads(done.stdout) if host["problem"]]
+    assert [each for each in problems if "is held down on port " in each], problems
+    (address,) = controller.get(held)["held"]
+    assert controller.api("DELETE", f"{held}/0/{address['mac']}").status in (200, 204)
+    controller.flush(bridge)
+
+
+def test_a_guest_of_which_the_access_list_drops_all(guests: tuple[Bridge, Controller]) -> None:
+    guests[0].inject(4, frames.ethernet(frames.BROADCAST, frames.host(4)))
+    wait_for(
+        lambda: "access list none of port vnet4 has dropped" in doctor(guests, "vnet4").stdout,
+        "the counters of the access list",
+        tick=guests[0].switch.step,
+    )
+
+
+def test_a_port_that_is_shut_down_and_one_without_a_link(
+    guests: tuple[Bridge, Controller],
+) -> None:
+    bridge, controller = guests
+    assert "port vnet5 is shut down by its configuration" in why(guests, "vnet5")
+    bridge.switch.appctl("netdev-dummy/set-admin-state", "vnet3", "down")
+    ports = f"/v1/bridges/{bridge.dpid16}/ports/vnet3"
+    wait_for(lambda: not controller.get(ports)["up"], "the link to go down")
+    assert "port vnet3 has no link" in why(guests, "vnet3")
+
+
+def test_a_guest_by_what_its_hypervisor_has_written(guests: tuple[Bridge, Controller]) -> None:
+    bridge, _ = guests
+    bridge.switch.vsctl("set", "Interface", "vnet5", f"external_ids:vm-id={GUEST.upper()}")
+    assert "port vnet5 is shut down" in why(guests, GUEST)
+
+
+def test_what_no_bridge_knows(guests: tuple[Bridge, Controller]) -> None:
+    for text in ("no-such-guest", "02:00:00:00:99:99", "192.0.2.99"):
+        done = doctor(guests, text)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "give a bridge, a port, a MAC or IP address" in done.stderr
+
+
+def test_a_bridge_is_still_examined_as_before(guests: tuple[Bridge, Controller]) -> None:
+    done = doctor(guests, guests[0].name, "--json")
+    assert all(finding["where"] for finding in json.loads(done.stdout))
