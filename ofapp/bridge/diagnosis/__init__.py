@@ -8,5 +8,3 @@ The first one that applies is the answer: what is behind a closed port cannot be
 from ofapp.bridge.diagnosis.reason import Reason
 from ofapp.bridge.diagnosis.reasons import AclDrops, diagnose
 from ofapp.bridge.diagnosis.subject import Subject, subjects
-
-__all__ = ["AclDrops", "Reason", "Subject", "diagnose", "subjects"]

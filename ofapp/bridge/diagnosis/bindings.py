@@ -31,7 +31,7 @@ def unbound(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterato
     if not guards or subject.mac is None or subject.vid is None:
         return
     bound = [*bridge.first_hop.of_host(subject.vid, subject.mac)]
-    here = [binding for binding in bound if binding.port == port.name and not binding.tentative]
+    here = [binding for binding in bound if binding.port == port.name]
     yield from _full(bridge, port, subject)
     yield from _elsewhere(bridge, port, subject, bound, here)
     if not any(len(binding.address.octets) == 4 for binding in here):
@@ -63,7 +63,7 @@ def _elsewhere(
             f"{_mac(subject)} is bound to port {away.port}, so its frames on port {port.name} are"
             " refused",
             f"after a migration, end the guest at {away.port}, or renew the lease in the guest; to"
-            f" allow it at once: ofapp binding remove {bridge.name} {_ip(away.address.octets)}",
+            f" allow it at once: ofapp binding remove {bridge.name} {away.address}",
         )
     others = [each for each in bridge.first_hop.bindings() if each.mac == subject.mac]
     if others and not bound:
@@ -151,10 +151,11 @@ def _never_bound(bridge: Bridge, port: Port, subject: Subject, now: float) -> It
     """Whether the host has no binding any more, or never had one."""
     assert subject.mac is not None
     for ended in bridge.first_hop.ended(subject.mac):
-        if (ended.vid, ended.port) == (subject.vid, port.name) and ended.expires is not None:
+        left = bridge.first_hop.seconds_left(ended, now)
+        if (ended.vid, ended.port) == (subject.vid, port.name) and left is not None:
             yield Reason(
-                f"the {_origin(ended)} binding of {_mac(subject)} to {_ip(ended.address.octets)}"
-                f" ended {ago(ended.expires, now)} and was not renewed",
+                f"the {_origin(ended)} binding of {_mac(subject)} to {ended.address} ended"
+                f" {ago(now + left, now)} and was not renewed",
                 "renew the lease in the guest",
             )
     yield Reason(
