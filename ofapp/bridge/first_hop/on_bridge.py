@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ofapp.bridge.effects import Effect, SetBoundHost
+from ofapp.bridge.effects import Effect, ForwardFrame, SetBoundHost
 from ofapp.bridge.first_hop.binding import (
     Binding,
     BoundAddress,
@@ -19,14 +19,18 @@ from ofapp.bridge.first_hop.binding import (
     Status,
     UnboundHost,
 )
-from ofapp.bridge.first_hop.bindings import Bindings
-from ofapp.bridge.first_hop.changes import Changes
+from ofapp.bridge.first_hop.bindings.bindings import Bindings
+from ofapp.bridge.first_hop.bindings.changes import Changes
+from ofapp.bridge.first_hop.leases import Leases
 from ofapp.bridge.first_hop.params import BridgeParams
 from ofapp.bridge.params.params import BridgeParams as AllParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
+
+Handler = Callable[[Port, bytes, float, Changes], None]
+"""Handler of one frame from a port, at a time of the protocol's."""
 
 
 class FirstHop(Protocol[BridgeParams]):
@@ -42,6 +46,15 @@ class FirstHop(Protocol[BridgeParams]):
         super().__init__(state)
         self._bindings = Bindings(state)
         self._table = self._bindings.table
+        self._leases = Leases(self._bindings, state)
+        self._handlers: Mapping[str, Handler] = {
+            "dhcp": self._from_client,
+            "dhcp_server": self._leases.from_server,
+            "nd": self._ignore,
+            "router": self._ignore,
+            "answer": self._ignore,
+            "refused": self._ignore,
+        }
         self._clock = PausableTime()
         self._prober = prober(state.datapath_id)
         self._names: dict[int, str] = {}
@@ -68,6 +81,7 @@ class FirstHop(Protocol[BridgeParams]):
         effects: list[Effect] = []
         for number in numbers:
             name = self._names.pop(number, None)
+            self._leases.dhcp.forget(number)
             if name is not None and self._guards(name, number):
                 for vid, mac in self._table.hosts(name):
                     effects.append(SetBoundHost(BoundHost(number, vid, mac, ())))
@@ -75,11 +89,35 @@ class FirstHop(Protocol[BridgeParams]):
 
     def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
         """Apply other limits; the bridge has the switch programmed again in any case."""
+        if self.params is not None:
+            self._leases.dhcp.relay_options = self.params.relay_options
         changed = [port.name for port, _, _ in change.ports]
         vids = self._table.by_vlan
         return self._bindings.release([*changed, *vids, None])
 
-    # Time
+    # Frames and time
+
+    def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Handle frames of a trap; those that the switch holds are forwarded or dropped."""
+        changes, instant = Changes(), self._clock.at(now)
+        handle = self._handlers[kind]
+        for number, frame in frames:
+            port = self._state.ports.get(number)
+            if port is not None:
+                handle(port, frame, instant, changes)
+        return self._effects(changes)
+
+    def _from_client(self, port: Port, frame: bytes, now: float, changes: Changes) -> None:
+        if not self._leases.from_client(port, frame, now, changes):
+            self._drop(port, frame, changes)
+
+    def _drop(self, port: Port, frame: bytes, changes: Changes) -> None:
+        """Drop a frame that the switch holds, unless its port only reports."""
+        if self._state.params.port(port.name, port.number).trust == "learn":
+            changes.frames.append(ForwardFrame(port.number, frame))
+
+    def _ignore(self, port: Port, frame: bytes, now: float, changes: Changes) -> None:
+        pass
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
@@ -196,11 +234,11 @@ class FirstHop(Protocol[BridgeParams]):
 
     def ended(self, mac: int) -> Iterable[Binding]:
         """Bindings of a host whose lease or lifetime ended, the latest first; the last few."""
-        return ()
+        return self._bindings.ended.get(mac, ())
 
     def full(self, port: str, vid: int) -> Iterable[FullLimit]:
         """The limits of bindings that are reached on a port and in a VLAN."""
-        return ()
+        return self._bindings.full(port, vid)
 
     def would_refuse(self, params: AllParams) -> list[UnboundHost]:
         """The present hosts that would be cut off by other parameters, which guard their port."""

@@ -13,7 +13,7 @@ from ofapp.bridge.effects import (
     StateChanged,
 )
 from ofapp.bridge.first_hop.binding import BoundHost
-from ofapp.bridge.first_hop.table import BindingTable
+from ofapp.bridge.first_hop.bindings.table import BindingTable
 
 DOCUMENT = "bindings"
 """Name of the stored document."""
@@ -38,6 +38,11 @@ class Changes:
         """Note that the addresses of a host on a port have changed."""
         self._hosts[port, vid, mac] = None
         self.stored = True
+
+    @property
+    def touched(self) -> int:
+        """Number of hosts that have changed."""
+        return len(self._hosts)
 
     def hosts_of(self, port: str, table: BindingTable) -> None:
         """Have the switch set all hosts of a port."""

@@ -6,25 +6,30 @@ A user's binding is never limited, does not end, and wins over those that hosts 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, EventKind
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress
-from ofapp.bridge.first_hop.changes import Changes
-from ofapp.bridge.first_hop.deadlines import Deadlines
+from ofapp.bridge.first_hop.binding import Binding, BoundAddress, FullLimit
+from ofapp.bridge.first_hop.bindings.changes import Changes
+from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
+from ofapp.bridge.first_hop.bindings.limits import BindingLimits, Scope
+from ofapp.bridge.first_hop.bindings.table import BindingTable
 from ofapp.bridge.first_hop.events import BINDINGS_CONFLICT, BINDINGS_MOVED, BINDINGS_REPLACED
-from ofapp.bridge.first_hop.limits import BindingLimits, Scope
 from ofapp.bridge.first_hop.params import MAX_BINDINGS
-from ofapp.bridge.first_hop.table import BindingTable
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group
 from ofapp.bridge.state import BridgeState
 
+ENDED, ENDED_HOSTS = 4, 1024
+"""Most bindings that are remembered after their end, for each of so many hosts."""
+
 
 class Bindings:
     """The bindings of a bridge.
+
+    ended: bindings that have ended, by MAC address, the latest first.
 
     counters: dynamic bindings that were made (bound), have moved, ended (expired), made room for
     others (replaced), were given up by their host (released), and those that were refused.
@@ -34,6 +39,7 @@ class Bindings:
         self.counters: Counter[str] = Counter()
         self.table = BindingTable()
         self.limits = BindingLimits(self.table, self.counters)
+        self.ended: dict[int, tuple[Binding, ...]] = {}
         self._state = state
         self._ends = Deadlines[tuple[int, BoundAddress]]()
 
@@ -68,6 +74,10 @@ class Bindings:
     def unbind(self, binding: Binding, changes: Changes, why: str) -> None:
         """Remove a dynamic binding; why: name of the counter."""
         self.counters[why] += 1
+        before = self.ended.pop(binding.mac, ())
+        self.ended[binding.mac] = (binding, *before)[:ENDED]
+        if len(self.ended) > ENDED_HOSTS:
+            del self.ended[next(iter(self.ended))]
         self._remove(binding, changes)
 
     def expire(self, now: float, changes: Changes) -> None:
@@ -111,6 +121,17 @@ class Bindings:
         for binding in self.table.on(old):
             self.table.put(replace(binding, port=new))
             changes.stored = True
+
+    def full(self, port: str, vid: int) -> Iterator[FullLimit]:
+        """The limits that are reached on a port and in a VLAN, and that of the bridge."""
+        names: tuple[tuple[Scope, str], ...] = (
+            (port, f"port {port}"),
+            (vid, f"VLAN {vid}"),
+            (None, "the bridge"),
+        )
+        for scope, name in names:
+            if scope in self.limits.full:
+                yield FullLimit(name, self.limits.full[scope], self.limits.refused[scope])
 
     # Bindings of users
 

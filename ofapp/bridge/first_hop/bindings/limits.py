@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ofapp.bridge.effects import Effect
+from ofapp.bridge.first_hop.bindings.table import BindingTable
 from ofapp.bridge.first_hop.events import BINDINGS_FULL, BINDINGS_FULL_CLEARED
-from ofapp.bridge.first_hop.table import BindingTable
 
 Scope = str | int | None
 """A port by its name, a VLAN by its VID, or the bridge."""

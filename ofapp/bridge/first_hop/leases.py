@@ -1,0 +1,88 @@
+"""Bindings by DHCP: what servers grant and end, and which messages pass (RFC 7513 6)."""
+
+from __future__ import annotations
+
+from ofapp.bridge.effects import ForwardFrame
+from ofapp.bridge.first_hop.binding import Binding
+from ofapp.bridge.first_hop.bindings.bindings import Bindings, usable
+from ofapp.bridge.first_hop.bindings.changes import Changes
+from ofapp.bridge.first_hop.dhcp.snooping import DhcpSnooping
+from ofapp.bridge.first_hop.dhcp.verdict import Ended, Leased
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.state import BridgeState
+
+
+class Leases:
+    """DHCP's part in the bindings of a bridge.  Times are the protocol's.
+
+    dhcp: reads the messages, and knows the requests that wait for an answer.
+    """
+
+    def __init__(self, bindings: Bindings, state: BridgeState) -> None:
+        self.dhcp = DhcpSnooping(f"{state.datapath_id:016x}", state.params.first_hop.relay_options)
+        self._bindings = bindings
+        self._state = state
+
+    def from_client(self, port: Port, frame: bytes, now: float, changes: Changes) -> bool:
+        """Take a host's message; gives whether it is forwarded."""
+        verdict = self.dhcp.from_client(port, frame, now)
+        if verdict.frame is None:
+            return False
+        ended = [fact for fact in verdict.facts if isinstance(fact, Ended)]
+        bound = [self._bound(fact, port) for fact in ended]
+        if None in bound:
+            self._bindings.counters["dhcp_release_of_others"] += 1
+            return False
+        for binding in bound:
+            if binding is not None:
+                self._bindings.unbind(binding, changes, "released")
+        changes.frames.append(ForwardFrame(port.number, verdict.frame))
+        return True
+
+    def from_server(self, port: Port, frame: bytes, now: float, changes: Changes) -> None:
+        """Take a server's message.
+
+        What grants an address is forwarded once the host may use it; if it may not, the host must
+        not believe that it can.
+        """
+        verdict = self.dhcp.from_server(frame, now)
+        if verdict.frame is None:
+            return
+        before, allowed = changes.touched, True
+        for fact in verdict.facts:
+            if isinstance(fact, Leased):
+                allowed = self._lease(fact, now, changes) and allowed
+            elif (binding := self._bound(fact, self._port(fact))) is not None:
+                self._bindings.unbind(binding, changes, "released")
+        if not allowed:
+            self._bindings.counters["dhcp_without_binding"] += 1
+            return
+        forward = ForwardFrame(port.number, verdict.frame)
+        (changes.frames if changes.touched == before else changes.confirmed).append(forward)
+
+    def _lease(self, fact: Leased, now: float, changes: Changes) -> bool:
+        """Bind what is granted; gives whether the server's message may be forwarded."""
+        port = self._port(fact)
+        if port is None or not self._guards(port) or not usable(fact.address):
+            return True
+        ends = None if fact.lifetime is None else now + fact.lifetime
+        key = port.name, fact.vid, fact.mac, fact.address, fact.origin
+        return self._bindings.bind(Binding(*key, ends, fact.lifetime), changes)
+
+    def _bound(self, fact: Ended, port: Port | None) -> Binding | None:
+        """The binding that ends: by DHCP, of the same host, and on this port if that is known."""
+        binding = self._bindings.table.get(fact.vid, fact.address)
+        if binding is None or (binding.mac, binding.origin) != (fact.mac, fact.origin):
+            return None
+        return binding if port is None or port.name == binding.port else None
+
+    def _port(self, fact: Leased | Ended) -> Port | None:
+        """The port of a host: by its request, or else where its MAC address is known."""
+        ports, number = self._state.ports, fact.port
+        if number is None:
+            entry = self._state.learning.fdb.get(fact.vid, fact.mac)
+            number = None if entry is None else entry.port
+        return None if number is None else ports.get(number)
+
+    def _guards(self, port: Port) -> bool:
+        return self._state.params.port(port.name, port.number).first_hop.guards
