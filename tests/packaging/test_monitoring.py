@@ -49,6 +49,9 @@ WELL = {
     f"ofapp_fdb_max_learned{{{BRIDGE}}}": "1000x60",
     f"ofapp_fdb_held{{{BRIDGE}}}": "0x60",
     f'ofapp_port_held_back_total{{{PORT}, kind="sighting"}}': "7x60",
+    f'ofapp_port_refused_samples_total{{{PORT}, claim="arp"}}': "0+1x60",
+    f"ofapp_port_bindings_full{{{PORT}}}": "0x60",
+    f'ofapp_first_hop_total{{{BRIDGE}, what="refused_vlan_limit"}}': "3x60",
     **_RATES,
     f"ofapp_port_receive_errors_total{{{PORT}}}": "0+10x60",
     f"ofapp_port_link_changes_total{{{PORT}}}": "2x60",
@@ -92,6 +95,8 @@ ILL = {
     "OfappUnknownHostsHeldBack": {
         f'ofapp_port_held_back_total{{{PORT}, kind="sighting"}}': "0+600x60"
     },
+    "OfappFramesRefused": {f'ofapp_port_refused_samples_total{{{PORT}, claim="arp"}}': "0+60x60"},
+    "OfappBindingsFull": {f"ofapp_port_bindings_full{{{PORT}}}": "1x60"},
     "OfappPortErrors": {f"ofapp_port_receive_errors_total{{{PORT}}}": "0+120x60"},
     "OfappPortFlaps": {f"ofapp_port_link_changes_total{{{PORT}}}": "0+1x60"},
     "OfappPortSaturated": {f"ofapp_port_transmit_bytes_total{{{PORT}}}": "0+7000000000x60"},

@@ -15,7 +15,18 @@ from prometheus_client.registry import Collector
 from pydantic import Field
 
 from ofapp.api.base import Input
-from ofapp.api.metrics import acl, bridges, cluster, controller, lag, lldp, multicast, ports, stp
+from ofapp.api.metrics import (
+    acl,
+    bridges,
+    cluster,
+    controller,
+    first_hop,
+    lag,
+    lldp,
+    multicast,
+    ports,
+    stp,
+)
 from ofapp.api.metrics.declaration import Source
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import local, viewer
@@ -24,7 +35,7 @@ from ofapp.common.printable import printable
 
 TAG = Tag(name="metrics", description="For Prometheus.")
 
-COLLECTORS = (bridges, ports, controller, multicast, stp, acl, lag, lldp, cluster)
+COLLECTORS = (bridges, ports, controller, multicast, stp, acl, lag, lldp, first_hop, cluster)
 """Modules with metrics, in the order of /metrics: `collect(source)` gives their families."""
 
 AT_ONCE = 512

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -181,9 +181,11 @@ class Status:
     bindings: their number by origin; ports: those that are guarded and present, by number.
     prefixes: IPv6 prefixes that routers announce; hosts may take addresses in them.
     counters: what was bound, moved, refused and so on, by name.
+    refused: samples of refused frames, by port and claim (`Refused.claim`).
     """
 
     bindings: Mapping[Origin, int]
     ports: tuple[PortBindings, ...]
     prefixes: tuple[tuple[int, BoundAddress], ...]
     counters: Mapping[str, int]
+    refused: Mapping[tuple[str, str], int] = field(default_factory=dict)

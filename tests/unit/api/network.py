@@ -10,6 +10,7 @@ from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.first_hop.binding import BoundAddress, Origin
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
@@ -351,11 +352,28 @@ def odd_network() -> Network:
     return network
 
 
+def first_hop_network() -> Network:
+    """Bridge br0 with the guests eth1 and eth2, which are bound to 10.0.0.1 and 10.0.0.2.
+
+    Host 1 is on eth1, and host 3 on eth2, where nothing is bound to it.
+    """
+    guests = {name: {"trust": "guest"} for name in ("eth1", "eth2")}
+    network = empty_network(bridges={DPID: {"ports": guests}})
+    bridge = add_bridge(network)
+    learn(network, bridge, (1, 0, mac(1)), (2, 0, mac(3)))
+    for number in (1, 2):
+        address = BoundAddress(ip_address(f"10.0.0.{number}").packed, 32)
+        port, host = f"eth{number}", parse_mac(mac(number))
+        bridge.first_hop.add(port, 0, host, address, Origin.API, time.monotonic())
+    return network
+
+
 NETWORKS = {
     "acl": acl_network,
     "cabled": cabled_network,
     "half": half_network,
     "closed": closed_network,
+    "first-hop": first_hop_network,
     "lag": lag_network,
     "lldp": lldp_network,
     "guarded": guarded_network,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,8 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.controller.network import Network
-from tests.unit.api.network import DPID, FULL, mac, standing, told_counters
+from tests.unit.api.clients import Clients
+from tests.unit.api.network import DPID, FULL, first_hop_network, mac, standing, told_counters
 
 BR0 = {"datapath_id": DPID, "bridge": "br0"}
 BR1 = {"datapath_id": FULL, "bridge": "br1"}
@@ -124,3 +126,22 @@ def test_a_refused_file(client: Any, network: Network, tmp_path: Path) -> None:
     file.write_text("defaults: {stp: {enabled: false}}")
     assert client.post("/v1/config/reload?force=true").status_code == 200
     assert value(client, "ofapp_config_last_reload_successful") == 1
+
+
+def test_bindings_and_limits_of_guarded_ports(clients: Clients) -> None:
+    network = first_hop_network()
+    client, bridge = clients(network), network.bridges[1]
+    status = bridge.first_hop.status(0.0)
+    bridge.first_hop.status = lambda _: replace(  # type: ignore[method-assign]
+        status, refused={("eth2", "arp"): 4}, counters={"bound": 2, "dhcp_giaddr": 1}
+    )
+    assert value(client, "ofapp_bindings", **BR0, origin="api") == 2
+    assert value(client, "ofapp_bindings", **BR0, origin="dhcp") == 0
+    port = BR0 | {"port": "eth2"}
+    assert value(client, "ofapp_port_bindings", **port) == 0  # those of users do not count
+    assert value(client, "ofapp_port_bindings_max", **port) == 16
+    assert value(client, "ofapp_port_bindings_full", **port) == 0
+    assert value(client, "ofapp_port_bindings_refused_total", **port) == 0
+    assert value(client, "ofapp_port_refused_samples_total", **port, claim="arp") == 4
+    assert value(client, "ofapp_first_hop_total", **BR0, what="dhcp_giaddr") == 1
+    assert value(client, "ofapp_port_bindings", **BR0, port="eth3") is None
