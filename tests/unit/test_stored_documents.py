@@ -124,7 +124,7 @@ def test_declarations_fit_together() -> None:
     assert all(each.synced for each in documents.DOCUMENTS if each.setting)
 
 
-class Bindings:
+class Beacons:
     """A protocol's state: it is stored, restored and forgotten by its declaration alone."""
 
     def __init__(self) -> None:
@@ -142,9 +142,9 @@ class Bindings:
 
 class TestANewDocument:
     @pytest.fixture
-    def bindings(self, monkeypatch: pytest.MonkeyPatch) -> Bindings:
-        made = Bindings()
-        new = Document("bindings", dump=made.dump, restore=made.restore)
+    def beacons(self, monkeypatch: pytest.MonkeyPatch) -> Beacons:
+        made = Beacons()
+        new = Document("beacons", dump=made.dump, restore=made.restore)
         monkeypatch.setattr(documents, "DOCUMENTS", (*documents.DOCUMENTS, new))
         return made
 
@@ -154,39 +154,39 @@ class TestANewDocument:
 
     def change(self, network: Network, bridge: Bridge, state: State) -> None:
         """Change it, and wait until it is stored."""
-        loop = hub.spawn(network.writers["bindings"].run)
-        network.dispatcher.apply(bridge, [StateChanged("bindings")])
-        store = state.snapshots["bindings"]
-        wait_for(lambda: store.load(1) or store.bridges, "the bindings", sleep=hub.sleep)
+        loop = hub.spawn(network.writers["beacons"].run)
+        network.dispatcher.apply(bridge, [StateChanged("beacons")])
+        store = state.snapshots["beacons"]
+        wait_for(lambda: store.load(1) or store.bridges, "the beacons", sleep=hub.sleep)
         state.finish(5)
         hub.kill(loop)
 
     def test_is_a_file_that_the_next_process_restores_and_forgets(
-        self, tmp_path: Path, bindings: Bindings
+        self, tmp_path: Path, beacons: Beacons
     ) -> None:
         state = State(tmp_path)
         network, bridge = self.begin(state)
-        bindings.by_bridge[1] = ["a"]
+        beacons.by_bridge[1] = ["a"]
         self.change(network, bridge, state)
-        bindings.by_bridge.clear()
-        assert (tmp_path / "bindings-0000000000000001.json").exists()
+        beacons.by_bridge.clear()
+        assert (tmp_path / "beacons-0000000000000001.json").exists()
 
         state = State(tmp_path)
         network, bridge = self.begin(state)
-        assert bindings.by_bridge == {1: ["a"]}
+        assert beacons.by_bridge == {1: ["a"]}
         network.lifetime.forget(bridge)
         state.finish(5)
-        assert not [*tmp_path.glob("bindings-*.json")]
+        assert not [*tmp_path.glob("beacons-*.json")]
 
-    def test_that_is_damaged_is_set_aside(self, tmp_path: Path, bindings: Bindings) -> None:
+    def test_that_is_damaged_is_set_aside(self, tmp_path: Path, beacons: Beacons) -> None:
         state = State(tmp_path)
-        state.snapshots["bindings"].save(1, {"no": "list"})
+        state.snapshots["beacons"].save(1, {"no": "list"})
         state.finish(5)
         self.begin(State(tmp_path))
-        assert bindings.by_bridge == {}
-        assert (tmp_path / "bindings-0000000000000001.json.damaged-1").exists()
+        assert beacons.by_bridge == {}
+        assert (tmp_path / "beacons-0000000000000001.json.damaged-1").exists()
 
-    def test_is_shared_in_a_cluster(self, bindings: Bindings) -> None:
+    def test_is_shared_in_a_cluster(self, beacons: Beacons) -> None:
         etcd = FakeEtcd()
         client = etcd.client()
 
@@ -199,9 +199,9 @@ class TestANewDocument:
 
         state = member()
         network, bridge = self.begin(state)
-        bindings.by_bridge[1] = ["a"]
+        beacons.by_bridge[1] = ["a"]
         self.change(network, bridge, state)
-        bindings.by_bridge.clear()
-        assert KEYS.of("bindings-0000000000000001.json") in etcd.records
+        beacons.by_bridge.clear()
+        assert KEYS.of("beacons-0000000000000001.json") in etcd.records
         self.begin(member())
-        assert bindings.by_bridge == {1: ["a"]}
+        assert beacons.by_bridge == {1: ["a"]}

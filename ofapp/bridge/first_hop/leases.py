@@ -13,7 +13,7 @@ from ofapp.bridge.state import BridgeState
 
 
 class Leases:
-    """DHCP's part in the bindings of a bridge.  Times are the protocol's.
+    """DHCP's part in the bindings of a bridge.
 
     dhcp: reads the messages, and knows the requests that wait for an answer.
     """
@@ -23,9 +23,9 @@ class Leases:
         self._bindings = bindings
         self._state = state
 
-    def from_client(self, port: Port, frame: bytes, now: float, changes: Changes) -> bool:
+    def from_client(self, port: Port, frame: bytes, changes: Changes) -> bool:
         """Take a host's message; gives whether it is forwarded."""
-        verdict = self.dhcp.from_client(port, frame, now)
+        verdict = self.dhcp.from_client(port, frame, changes.now)
         if verdict.frame is None:
             return False
         ended = [fact for fact in verdict.facts if isinstance(fact, Ended)]
@@ -39,19 +39,19 @@ class Leases:
         changes.frames.append(ForwardFrame(port.number, verdict.frame))
         return True
 
-    def from_server(self, port: Port, frame: bytes, now: float, changes: Changes) -> None:
+    def from_server(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a server's message.
 
         What grants an address is forwarded once the host may use it; if it may not, the host must
         not believe that it can.
         """
-        verdict = self.dhcp.from_server(frame, now)
+        verdict = self.dhcp.from_server(frame, changes.now)
         if verdict.frame is None:
             return
         before, allowed = changes.touched, True
         for fact in verdict.facts:
             if isinstance(fact, Leased):
-                allowed = self._lease(fact, now, changes) and allowed
+                allowed = self._lease(fact, changes) and allowed
             elif (binding := self._bound(fact, self._port(fact))) is not None:
                 self._bindings.unbind(binding, changes, "released")
         if not allowed:
@@ -60,12 +60,12 @@ class Leases:
         forward = ForwardFrame(port.number, verdict.frame)
         (changes.frames if changes.touched == before else changes.confirmed).append(forward)
 
-    def _lease(self, fact: Leased, now: float, changes: Changes) -> bool:
+    def _lease(self, fact: Leased, changes: Changes) -> bool:
         """Bind what is granted; gives whether the server's message may be forwarded."""
         port = self._port(fact)
         if port is None or not self._guards(port) or not usable(fact.address):
             return True
-        ends = None if fact.lifetime is None else now + fact.lifetime
+        ends = None if fact.lifetime is None else changes.at + fact.lifetime
         key = port.name, fact.vid, fact.mac, fact.address, fact.origin
         return self._bindings.bind(Binding(*key, ends, fact.lifetime), changes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ofapp.bridge.effects import Effect, ForwardFrame, SetBoundHost
 from ofapp.bridge.first_hop.binding import (
@@ -21,6 +22,7 @@ from ofapp.bridge.first_hop.binding import (
 )
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
+from ofapp.bridge.first_hop.bindings.stored import restored, rows
 from ofapp.bridge.first_hop.leases import Leases
 from ofapp.bridge.first_hop.params import BridgeParams
 from ofapp.bridge.params.params import BridgeParams as AllParams
@@ -28,9 +30,10 @@ from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
+from ofapp.common.portions import AT_ONCE, Portions
 
-Handler = Callable[[Port, bytes, float, Changes], None]
-"""Handler of one frame from a port, at a time of the protocol's."""
+Handler = Callable[[Port, bytes, Changes], None]
+"""Handler of one frame from a port."""
 
 
 class FirstHop(Protocol[BridgeParams]):
@@ -56,6 +59,7 @@ class FirstHop(Protocol[BridgeParams]):
             "refused": self._ignore,
         }
         self._clock = PausableTime()
+        self._seen = 0.0  # the protocol's time of the last input
         self._prober = prober(state.datapath_id)
         self._names: dict[int, str] = {}
         self._snoops: tuple[AllParams, bool] | None = None
@@ -64,7 +68,7 @@ class FirstHop(Protocol[BridgeParams]):
 
     def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Add ports, whose bindings may be known; bindings follow a port to its new name."""
-        changes = Changes()
+        changes = self._changes(now)
         for port in ports:
             name = self._names.get(port.number)
             if name == port.name:
@@ -99,16 +103,16 @@ class FirstHop(Protocol[BridgeParams]):
 
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames of a trap; those that the switch holds are forwarded or dropped."""
-        changes, instant = Changes(), self._clock.at(now)
+        changes = self._changes(now)
         handle = self._handlers[kind]
         for number, frame in frames:
             port = self._state.ports.get(number)
             if port is not None:
-                handle(port, frame, instant, changes)
+                handle(port, frame, changes)
         return self._effects(changes)
 
-    def _from_client(self, port: Port, frame: bytes, now: float, changes: Changes) -> None:
-        if not self._leases.from_client(port, frame, now, changes):
+    def _from_client(self, port: Port, frame: bytes, changes: Changes) -> None:
+        if not self._leases.from_client(port, frame, changes):
             self._drop(port, frame, changes)
 
     def _drop(self, port: Port, frame: bytes, changes: Changes) -> None:
@@ -116,14 +120,14 @@ class FirstHop(Protocol[BridgeParams]):
         if self._state.params.port(port.name, port.number).trust == "learn":
             changes.frames.append(ForwardFrame(port.number, frame))
 
-    def _ignore(self, port: Port, frame: bytes, now: float, changes: Changes) -> None:
+    def _ignore(self, port: Port, frame: bytes, changes: Changes) -> None:
         pass
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
-        changes = Changes()
+        changes = self._changes(now)
         if self._clock.runs:
-            self._bindings.expire(self._clock.at(now), changes)
+            self._bindings.expire(changes)
         return self._effects(changes)
 
     def next_wakeup(self) -> float | None:
@@ -194,6 +198,20 @@ class FirstHop(Protocol[BridgeParams]):
                 ports.append(PortBindings(port.name, count, params.max_bindings, full, refused))
         return Status(dict(table.by_origin), tuple(ports), (), dict(self.counters))
 
+    # The stored document
+
+    def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any]:
+        """The dynamic bindings, with the seconds that are left of each."""
+        return {"bindings": [*rows(portions.of(list(self._table)), self._seen)]}
+
+    def restore(self, data: Any) -> list[str]:
+        """Restore a dump before any port is present, and wait for `go_on`.
+
+        passed: the seconds since the dump.
+        """
+        self._clock, self._seen = PausableTime(paused=0.0), 0.0
+        return restored(data, self._bindings)
+
     # Queries
 
     @property
@@ -262,13 +280,13 @@ class FirstHop(Protocol[BridgeParams]):
         self, port: str, vid: int, mac: int, address: BoundAddress, origin: Origin, now: float
     ) -> list[Effect]:
         """Add a binding of a user; InputError."""
-        changes = Changes()
+        changes = self._changes(now)
         self._bindings.add(Binding(port, vid, mac, address, origin), changes)
         return self._effects(changes)
 
     def remove(self, vid: int, address: BoundAddress, now: float) -> list[Effect]:
         """Remove a binding of any origin; InputError."""
-        changes = Changes()
+        changes = self._changes(now)
         self._bindings.remove(vid, address, changes)
         return self._effects(changes)
 
@@ -276,6 +294,10 @@ class FirstHop(Protocol[BridgeParams]):
         """Forget what was refused."""
 
     # Inside
+
+    def _changes(self, now: float) -> Changes:
+        self._seen = self._clock.at(now)
+        return Changes(now, self._seen)
 
     def _effects(self, changes: Changes) -> list[Effect]:
         return changes.effects(self._table, self._guarded)

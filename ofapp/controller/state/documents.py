@@ -6,6 +6,7 @@ To store something more, declare a `Document` beside it and add its line here.
 from __future__ import annotations
 
 from ofapp.controller.access.tokens import TOKENS
+from ofapp.controller.state.bindings import BINDINGS
 from ofapp.controller.state.document import Document
 from ofapp.controller.state.entries import ENTRIES
 from ofapp.controller.state.protocols import LACP, SPANNING_TREE
@@ -16,6 +17,7 @@ DOCUMENTS: tuple[Document, ...] = (
     SETTINGS,
     LACP,
     SPANNING_TREE,
+    BINDINGS,
     TOKENS,
     ACCEPTED,
 )

@@ -74,18 +74,21 @@ class Bindings:
     def unbind(self, binding: Binding, changes: Changes, why: str) -> None:
         """Remove a dynamic binding; why: name of the counter."""
         self.counters[why] += 1
+        self._remove(binding, changes)
+
+    def expire(self, changes: Changes) -> None:
+        """Remove the bindings that have ended."""
+        for vid, address in self._ends.expired(changes.at):
+            binding = self.table.get(vid, address)
+            if binding is not None:
+                self._remember(binding)
+                self.unbind(binding, changes, "expired")
+
+    def _remember(self, binding: Binding) -> None:
         before = self.ended.pop(binding.mac, ())
         self.ended[binding.mac] = (binding, *before)[:ENDED]
         if len(self.ended) > ENDED_HOSTS:
             del self.ended[next(iter(self.ended))]
-        self._remove(binding, changes)
-
-    def expire(self, now: float, changes: Changes) -> None:
-        """Remove the bindings that have ended."""
-        for vid, address in self._ends.expired(now):
-            binding = self.table.get(vid, address)
-            if binding is not None:
-                self.unbind(binding, changes, "expired")
 
     def next_end(self) -> float | None:
         """When `expire` is due."""
@@ -168,6 +171,12 @@ class Bindings:
         if binding is None:
             raise InputError("address", f"{address} in VLAN {vid} has no binding")
         self._remove(binding, changes)
+
+    def restore(self, binding: Binding) -> None:
+        """Put a binding back that was taken before a restart; a user's has precedence."""
+        if self.table.get(binding.vid, binding.address) is None:
+            self.table.put(binding)
+            self._ends.set((binding.vid, binding.address), binding.expires)
 
     # Inside
 

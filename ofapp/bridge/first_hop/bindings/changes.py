@@ -25,9 +25,12 @@ class Changes:
     frames: those that rely on no binding; confirmed: those that are sent once the switch forwards
     by the new bindings; events: for people.
     stored: the document is to be written.
+    now, at: the time of the input: that of the core, and the protocol's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: float, at: float) -> None:
+        self.now = now
+        self.at = at
         self.frames: list[ForwardFrame | SendFrame] = []
         self.confirmed: list[ForwardFrame] = []
         self.events: list[Effect] = []
