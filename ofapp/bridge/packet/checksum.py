@@ -15,7 +15,7 @@ def checksum_ok(data: bytes) -> bool:
     return number != 0 and number % 0xFFFF == 0
 
 
-def checksum(data: bytes) -> int:
+def checksum(data: bytes | bytearray) -> int:
     """Internet checksum (RFC 1071) of data whose checksum field is zero."""
     number = int.from_bytes(data, "big") << (8 if len(data) & 1 else 0)
     return 0xFFFF - number % 0xFFFF

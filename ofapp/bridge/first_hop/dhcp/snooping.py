@@ -4,30 +4,71 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ofapp.bridge.first_hop.dhcp import bootp, dhcpv6
+from ofapp.bridge.first_hop.dhcp.dhcpv4_snooping import Dhcpv4Snooping
+from ofapp.bridge.first_hop.dhcp.dhcpv6_snooping import Dhcpv6Snooping
+from ofapp.bridge.first_hop.dhcp.relaying import Relaying
 from ofapp.bridge.first_hop.dhcp.verdict import Verdict
+from ofapp.bridge.packet.malformed import Malformed
+from ofapp.bridge.packet.udp import read_udp
 from ofapp.bridge.ports.port import Port
 
 
 class DhcpSnooping:
     """DHCPv4 and DHCPv6 of one bridge.  It knows the requests of the last minute, and no bindings.
 
-    relay_options: `remove`, `insert` or `keep`, see `params.BridgeParams.relay_options`.
-    counters: messages that were dropped, by reason; options inserted and removed.
+    counters: messages that were dropped, by reason; those of servers that could not be read
+    (`server_...`); options inserted and removed; requests that were replaced by later ones.
     """
 
     def __init__(self, bridge: str, relay_options: str = "remove") -> None:
-        """bridge: its datapath id in hexadecimal, the remote ID of inserted options."""
-        self.relay_options = relay_options
-        self.counters: Counter[str] = Counter()
-        self._bridge = bridge.encode()
+        """bridge: its datapath id in hexadecimal, the remote ID of inserted options.
+
+        relay_options: as `params.BridgeParams.relay_options`.
+        """
+        self._relaying = Relaying(bridge.encode(), relay_options)
+        self.counters: Counter[str] = self._relaying.counters
+        self._v4 = Dhcpv4Snooping(self._relaying)
+        self._v6 = Dhcpv6Snooping(self._relaying)
+
+    @property
+    def relay_options(self) -> str:
+        """Which relay options requests get: see `params.BridgeParams.relay_options`."""
+        return self._relaying.mode
+
+    @relay_options.setter
+    def relay_options(self, mode: str) -> None:
+        self._relaying.mode = mode
 
     def from_client(self, port: Port, frame: bytes, now: float) -> Verdict:
-        """Judge a frame to a DHCP server's or relay's port from a snooped port."""
-        return Verdict(frame)
+        """Judge a frame to the UDP port of DHCP servers from a snooped port."""
+        datagram = read_udp(frame)
+        if isinstance(datagram, Malformed):
+            verdict = Verdict(None, datagram.reason)
+        else:
+            is_v4 = len(datagram.packet.source) == 4
+            if datagram.dest_port != (bootp.SERVER_PORT if is_v4 else dhcpv6.SERVER_PORT):
+                verdict = Verdict(None, "dhcp_other")
+            else:
+                snooping = self._v4 if is_v4 else self._v6
+                verdict = snooping.from_client(port, frame, datagram, now)
+        if verdict.frame is None:
+            self.counters[verdict.reason] += 1
+        return verdict
 
     def from_server(self, frame: bytes, now: float) -> Verdict:
-        """Judge a frame of a DHCP server or relay from a port where servers may be."""
-        return Verdict(frame)
+        """Judge a frame of a DHCP server or relay agent from a port where these may be."""
+        datagram = read_udp(frame)
+        if isinstance(datagram, Malformed):
+            self.counters[f"server_{datagram.reason}"] += 1
+            return Verdict(frame)
+        snooping = self._v4 if len(datagram.packet.source) == 4 else self._v6
+        verdict = snooping.from_server(frame, datagram, now)
+        if verdict.frame is None:
+            self.counters[verdict.reason] += 1
+        return verdict
 
     def forget(self, port: int) -> None:
         """Forget the requests of a port that is down or gone."""
+        self._v4.forget(port)
+        self._v6.forget(port)

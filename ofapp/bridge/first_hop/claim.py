@@ -1,0 +1,81 @@
+"""What a refused frame claims, read from the sample that the switch sends of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ofapp.bridge.multicast.address import ANY6
+from ofapp.bridge.packet.arp import read_arp
+from ofapp.bridge.packet.ethernet import ARP, IPV4, IPV6, Ethernet, read_ethernet
+from ofapp.bridge.packet.ip import FRAGMENTED, ICMPV6, TRUNCATED, UDP, Packet, read_ip
+from ofapp.bridge.packet.malformed import Malformed
+from ofapp.bridge.packet.neighbour import (
+    ADVERTISEMENT,
+    REDIRECT,
+    ROUTER_ADVERTISEMENT,
+    SOLICITATION,
+)
+from ofapp.bridge.ports.sending import frame_vid
+
+_ICMP, _ICMP_REDIRECT = 1, 5
+_SERVER4, _CLIENT6, _SERVER6 = b"\x00\x43", b"\x02\x22", b"\x02\x23"  # ports 67, 546, 547
+_OF_ROUTERS = {ROUTER_ADVERTISEMENT: "router", REDIRECT: "redirect"}
+
+
+class Claim(NamedTuple):
+    """What a frame claims; see `binding.Refused`."""
+
+    vid: int
+    mac: int
+    kind: str
+    address: bytes | None = None
+
+
+def read_claim(sample: bytes) -> Claim | None:
+    """Read the claim of a frame of which the first octets are known; None where there is none."""
+    ethernet = read_ethernet(sample)
+    if isinstance(ethernet, Malformed):
+        if len(sample) < 18:
+            return None
+        return Claim(frame_vid(sample), int.from_bytes(sample[6:12], "big"), "nested")
+    if ethernet.ethertype == ARP:
+        arp = read_arp(sample)
+        if isinstance(arp, Malformed):
+            return Claim(ethernet.vid, ethernet.mac, "arp")
+        address = arp.sender if any(arp.sender) else arp.target  # a probe (RFC 5227 2.1.1)
+        return Claim(ethernet.vid, ethernet.mac, "arp", address)
+    packet = read_ip(sample, cut=True)
+    if isinstance(packet, Malformed):
+        if packet in (FRAGMENTED, TRUNCATED):
+            return Claim(ethernet.vid, ethernet.mac, "fragment", _source(sample, ethernet))
+        return Claim(ethernet.vid, ethernet.mac, "source")
+    kind, address = _of_packet(sample, packet)
+    return Claim(ethernet.vid, ethernet.mac, kind, address)
+
+
+def _source(sample: bytes, ethernet: Ethernet) -> bytes | None:
+    """The source address of a packet that cannot be read further."""
+    where = {IPV4: (12, 4), IPV6: (8, 16)}
+    at, length = where[ethernet.ethertype]
+    address = sample[ethernet.at + at : ethernet.at + at + length]
+    return address if len(address) == length else None
+
+
+def _of_packet(sample: bytes, packet: Packet) -> tuple[str, bytes]:
+    data = sample[packet.at : packet.end]
+    if packet.protocol == UDP:
+        ports = data[:2], data[2:4]
+        if len(packet.source) == 4:
+            serves = ports[0] == _SERVER4
+        else:
+            serves = ports[0] == _SERVER6 or ports[1] == _CLIENT6
+        return "dhcp-server" if serves else "source", packet.source
+    if packet.protocol == _ICMP and data[:1] == bytes((_ICMP_REDIRECT,)):
+        return "redirect", packet.source
+    if packet.protocol != ICMPV6 or len(packet.source) != 16 or not data:
+        return "source", packet.source
+    kind, target = data[0], data[8:24]
+    if kind in (SOLICITATION, ADVERTISEMENT):
+        claims_target = kind == ADVERTISEMENT or packet.source == ANY6
+        return "nd", target if claims_target and len(target) == 16 else packet.source
+    return _OF_ROUTERS.get(kind, "source"), packet.source

@@ -1,0 +1,48 @@
+"""ARP (RFC 826) for IPv4 on Ethernet."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ofapp.bridge.packet.ethernet import ARP, Ethernet, read_ethernet
+from ofapp.bridge.packet.malformed import Malformed
+
+REQUEST, REPLY = 1, 2
+
+NOT_ARP = Malformed("arp_other")
+TRUNCATED = Malformed("arp_truncated")
+
+_OF_ETHERNET = b"\x00\x01\x08\x00\x06\x04"  # hardware and protocol, and their lengths
+
+
+class Arp(NamedTuple):
+    """An ARP message: the sender's and the target's MAC and IPv4 addresses."""
+
+    ethernet: Ethernet
+    operation: int
+    sender_mac: int
+    sender: bytes
+    target_mac: int
+    target: bytes
+
+
+def read_arp(frame: bytes) -> Arp | Malformed:
+    """Read an ARP message."""
+    ethernet = read_ethernet(frame)
+    if isinstance(ethernet, Malformed):
+        return ethernet
+    at = ethernet.at
+    if ethernet.ethertype != ARP:
+        return NOT_ARP
+    if len(frame) < at + 28:
+        return TRUNCATED
+    if frame[at : at + 6] != _OF_ETHERNET:
+        return NOT_ARP
+    return Arp(
+        ethernet,
+        frame[at + 6] << 8 | frame[at + 7],
+        int.from_bytes(frame[at + 8 : at + 14], "big"),
+        frame[at + 14 : at + 18],
+        int.from_bytes(frame[at + 18 : at + 24], "big"),
+        frame[at + 24 : at + 28],
+    )

@@ -1,0 +1,42 @@
+"""Ethernet frames as they are inside the bridge: with one VLAN tag or without (802.1Q 9.3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ofapp.bridge.packet.malformed import Malformed
+from ofapp.bridge.ports.sending import TAGS
+
+ARP, IPV4, IPV6 = b"\x08\x06", b"\x08\x00", b"\x86\xdd"
+
+TRUNCATED = Malformed("ethernet_truncated")
+NESTED = Malformed("ethernet_nested")
+"""A second tag, or LLC (802.2): the payload may be hidden from a guard (CVE-2021-27853 ff.)."""
+
+
+class Ethernet(NamedTuple):
+    """A frame's header.
+
+    vid: 0 for an untagged frame; mac: its source; dest: its destination; at: where the payload is.
+    """
+
+    vid: int
+    mac: int
+    dest: int
+    ethertype: bytes
+    at: int
+
+
+def read_ethernet(frame: bytes) -> Ethernet | Malformed:
+    """Read the header of a frame with at most one tag."""
+    at, vid = 14, 0
+    ethertype = frame[12:14]
+    if ethertype in TAGS:
+        at, vid = 18, (frame[14] << 8 | frame[15]) & 0xFFF if len(frame) >= 18 else 0
+        ethertype = frame[16:18]
+    if len(frame) < at:
+        return TRUNCATED
+    if ethertype in TAGS or ethertype < b"\x06\x00":
+        return NESTED
+    mac, dest = int.from_bytes(frame[6:12], "big"), int.from_bytes(frame[:6], "big")
+    return Ethernet(vid, mac, dest, ethertype, at)
