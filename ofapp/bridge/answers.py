@@ -93,18 +93,42 @@ def is_extern(bridge: Bridge, vid: int, mac: int) -> bool:
 
 
 def ip_addresses(bridge: Bridge, vid: int, mac: int) -> list[str]:
-    """The last IP addresses of a host, the latest first."""
-    return [str(ip_address(address)) for address in bridge.ip_addresses.of(vid, mac)]
+    """The IP addresses that a host may use, or of a family without bindings those used last."""
+    heard = bridge.ip_addresses.of(vid, mac)
+    return [str(ip_address(address)) for address in _bound_first(bridge, (vid, mac), heard)]
 
 
 def hosts_with_ip(bridge: Bridge) -> Iterator[tuple[Address, tuple[bytes, ...]]]:
     """(VID, MAC address) of each host with known IP addresses, and these in octets."""
-    return bridge.ip_addresses.hosts()
+    heard = dict(bridge.ip_addresses.hosts())
+    bound = ((each.vid, each.mac) for each in bridge.first_hop.bindings())
+    for host in dict.fromkeys((*heard, *(own for own in bound if bridge.fdb.get(*own)))):
+        yield host, _bound_first(bridge, host, heard.get(host, ()))
 
 
 def hosts_of_ip(bridge: Bridge, address: bytes) -> frozenset[Address]:
-    """(VID, MAC address) of each host that used an IP address."""
-    return bridge.ip_addresses.having(address)
+    """(VID, MAC address) of each host in the FDB that may use an IP address, or has used it."""
+    bound = {(each.vid, each.mac) for each in bridge.first_hop.having(address)}
+    hosts = bound | bridge.ip_addresses.having(address)
+    return frozenset(
+        host
+        for host in hosts
+        if bridge.fdb.get(*host) and (host in bound or address in _heard(bridge, host))
+    )
+
+
+def _heard(bridge: Bridge, host: Address) -> tuple[bytes, ...]:
+    return _bound_first(bridge, host, bridge.ip_addresses.of(*host))
+
+
+def _bound_first(bridge: Bridge, host: Address, heard: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """A host's bound addresses, and those heard of a family of which it has none.
+
+    A frame may claim any address, so a binding counts for more.
+    """
+    bound = [each.address.octets for each in bridge.first_hop.of_host(*host) if each.address.whole]
+    families = {len(octets) for octets in bound}
+    return (*bound, *(each for each in heard if len(each) not in families))
 
 
 def static_entries(bridge: Bridge) -> Mapping[Address, str]:

@@ -64,7 +64,7 @@ class FoundPort(FoundBridge):
 
 
 class FoundHost(BaseModel):
-    """A host with a matching MAC address, vendor or last seen IP address.
+    """A host with a matching MAC address, vendor or IP address.
 
     /v1/fdb?mac= finds its port.
     """
@@ -72,7 +72,7 @@ class FoundHost(BaseModel):
     mac: str
     vlan: int = Field(description="VID, 0 = untagged")
     vendor: str | None = Field(description="vendor of the network card, null = not known")
-    addresses: list[str] = Field(description="IP addresses that it used last")
+    addresses: list[str] = Field(description="IP addresses that it may use, or used last")
 
 
 class Found(BaseModel):

@@ -53,7 +53,7 @@ export function entryColumns({ bridges = false, action = null } = {}) {
     { name: "port", title: "Port", width: 16, cell: (entry) => html`<a href=${link(["bridge", entry.datapath_id, "ports"], { port: entry.port.number })}>${entry.port.name}</a>` },
     { name: "type", title: "Type", width: 10, cell: (entry) => entry.type },
     { name: "flags", title: "Flags", width: 14, cell: (entry) => (entry.flags.length ? html`<b class="warn">${entry.flags.join(", ")}</b>` : "") },
-    { name: "addresses", title: "Last heard with", width: 18, kind: "code", cell: (entry) => entry.addresses.join(", ") },
+    { name: "addresses", title: "IP addresses", width: 18, kind: "code", cell: (entry) => entry.addresses.join(", ") },
     { name: "updated", title: "Heard", width: 9, kind: "number", cell: (entry) => age(entry.updated) },
     { name: "used", title: "Used", width: 9, kind: "number", cell: (entry) => age(entry.used) },
   ];

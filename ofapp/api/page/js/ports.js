@@ -148,6 +148,7 @@ function rules(port, stp) {
   return [
     port.shutdown && "shut down", port.isolated && "isolated", port.locked && "locked",
     ...guards.map((name) => name.replace("_", " ")), port.acl && `list ${port.acl}`,
+    port.trust !== "none" && port.trust,
   ].filter(Boolean);
 }
 
@@ -189,6 +190,7 @@ function detail(port, state, context, close, after) {
       ...neighbours.filter((own) => own.lldp).flatMap((own) => [["it is", own.lldp.system_description], ["managed at", own.lldp.management_addresses.join(", ")]]),
       ["VLANs", vlans(state, port)],
       ["untagged frames", vlanOf(state.vlans?.get(port.number))],
+      ["trust", trust(port, context.bridge)],
       ["link changes", count(port.link_changes)],
       ["shows unknown sources", `${count(port.packet_in_rate)} a second at most`],
       ["not learned for its limit", port.refused ? count(port.refused) : null],
@@ -199,6 +201,17 @@ function detail(port, state, context, close, after) {
     ${state.detail && Object.keys(state.detail.settings).length
       ? html`<h3>What differs from the defaults</h3><pre>${JSON.stringify(state.detail.settings, null, 2)}</pre>`
       : nothing}`;
+}
+
+const TRUST = {
+  guest: "guest: its hosts may be hostile",
+  learn: "learn: only reports what it would refuse",
+  uplink: "uplink: routers and servers are here",
+};
+
+function trust(port, bridge) {
+  if (port.trust === "none") return null;
+  return html`<a href=${link(["bridge", bridge.datapath_id, "bindings"], { port: port.name })}>${TRUST[port.trust]}</a>`;
 }
 
 function vlanOf(own) {

@@ -90,7 +90,8 @@ class Listing(EntryFilter):
 
     type: TypeName | None = None
     ip: IpAddress | None = Field(
-        None, description="an IP address that a host was last heard with, whole"
+        None,
+        description="an IP address that is bound to a host or that it was last heard with, whole",
     )
     limit: PageSize = Field(PAGE, description="most entries of a page")
     cursor: Cursor | None = Field(None, description="`next` of the page before")
@@ -131,7 +132,8 @@ class Entry(BaseModel):
     updated: float | None = Field(description="seconds since it was last seen as a source")
     used: float | None = Field(description="seconds since it was last used as a destination")
     addresses: list[str] = Field(
-        description="IP addresses in its frames that reached the controller, the latest first;"
+        description="IP addresses that are bound to it; of a family without bindings those in its"
+        " frames that reached the controller, the latest first;"
         " not verified: it may use another host's"
     )
 

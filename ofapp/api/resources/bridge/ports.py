@@ -195,6 +195,9 @@ class Port(BaseModel):
     isolated: bool = Field(description="frames from it are not sent on other isolated ports")
     locked: bool = Field(description="only its static addresses may send")
     acl: str | None = Field(description="the access list for its frames")
+    trust: Literal["none", "guest", "uplink", "learn"] = Field(
+        description="what the hosts behind it are, for first-hop security"
+    )
 
 
 class PortList(BaseModel):
@@ -396,6 +399,7 @@ class PortViews:
             isolated=policy.isolated,
             locked=policy.locked,
             acl=policy.acl,
+            trust=bridge.port_policies.port(port.number).trust,
         )
 
     def _state(self, port: CorePort) -> PortState:
