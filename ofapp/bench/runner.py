@@ -145,10 +145,10 @@ class Runner:
     def _point(self, turn: Turn, station: Station, at: At) -> None:
         context = Context(self.plan, turn.repetition)
         station.others.clear()
-        for found, told in turn.task.measure(context, station, at):
-            values = told
+        for found, figures in turn.task.measure(context, station, at):
+            values = figures
             if not self.processor_time:
-                values = {key: value for key, value in told.items() if key not in CPU_FIGURES}
+                values = {key: value for key, value in figures.items() if key not in CPU_FIGURES}
             self.samples.append(
                 Sample(
                     test=turn.task.test,

@@ -303,7 +303,7 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
 
     listening = Event()
     """Set when the first of them listens."""
-    told: Callable[[str], None] = staticmethod(lambda _why: None)
+    report: Callable[[str], None] = staticmethod(lambda _why: None)
     """Called with the reason why no connection can be accepted, and "" when one can again."""
 
     def __init__(self, address: Any, handle: Any, ciphers: str = "", **tls: Any) -> None:
@@ -325,12 +325,12 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
                 if not why:  # reported once, and not each second
                     why = error.strerror or str(error)
                     LOG.warning("cannot take a connection: %s; going on", why)
-                    SwitchServer.told(why)
+                    SwitchServer.report(why)
                 sleep(RETRY_SECONDS)
                 continue
             if why:
                 why = ""
-                SwitchServer.told(why)
+                SwitchServer.report(why)
             spawn(self.handle, peer, address)
 
 

@@ -1,7 +1,7 @@
 """Access lists in the configuration file.
 
 A rule says only what matters: `tcp_dst: 80` is TCP, in IPv4 and IPv6; `ip_src: 10.0.0.0/8` is IPv4.
-What OpenFlow wants to be told besides (its prerequisites) is added here, and what contradicts
+What OpenFlow also requires (its prerequisites) is added here, and what contradicts
 itself is refused here, at the field that contradicts an earlier one.  Rules that no frame can get
 to are errors, not warnings: in a list that guards something, they are always a mistake.
 """

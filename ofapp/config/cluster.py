@@ -46,7 +46,7 @@ def listener(given: str) -> str:
     except ValueError:
         raise ValueError(f"{given!r} begins with no IP address, as in 192.0.2.1:6654") from None
     if address.is_unspecified:
-        raise ValueError(f"{given!r} is no address that others could be told of")
+        raise ValueError(f"{given!r} is no address that others can connect to")
     if not 0 <= port <= 65535:
         raise ValueError(f"{given!r} ends in no port up to 65535, as in 192.0.2.1:6654")
     return given

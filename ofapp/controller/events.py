@@ -78,6 +78,13 @@ class Record:
     event: Event
 
 
+FORMER_KINDS = {
+    "openflow.lag": "openflow.throttled",
+    "openflow.lag.cleared": "openflow.throttled.cleared",
+}
+"""Kinds of events that have another name since 0.3; filters accept the former until 0.4."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interest:
     """The events that a listener subscribes to.
@@ -100,7 +107,9 @@ class Interest:
 
     def covers_kind(self, kind: str) -> bool:
         """Whether events of this kind are wanted, of some bridge and severity."""
-        return not self.kinds or any(f"{kind}.".startswith(f"{own}.") for own in self.kinds)
+        return not self.kinds or any(
+            f"{kind}.".startswith(f"{FORMER_KINDS.get(prefix, prefix)}.") for prefix in self.kinds
+        )
 
 
 EVERYTHING = Interest()
@@ -199,8 +208,8 @@ class EventLog:
         self._limited[kind] = 0
         message = f"there are too many events {kind}: some are only counted from now on"
         data = {"kind": kind, "last": printable(event.worded(find).message)}
-        told = EVENTS_LIMITED.event(message, event.port, data)
-        self.emit(bridge, told)
+        limited = EVENTS_LIMITED.event(message, event.port, data)
+        self.emit(bridge, limited)
         if len(self._limited) == 1:
             hub.keep(self.fault, self._watch_limits)
 

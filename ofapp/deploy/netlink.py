@@ -1,7 +1,7 @@
 """Links, addresses and routes through rtnetlink (pyroute2), read and changed.
 
 Addresses and routes are sent as they were dumped, attribute by attribute, so that nothing that the
-kernel told is lost on the way to another link: metrics, protocols, preferences, lifetimes.
+kernel reported is lost on the way to another link: metrics, protocols, preferences, lifetimes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ofapp-manager: starts os-ken applications, `ofapp.app` unless told otherwise, as ryu-manager did.
+"""ofapp-manager: starts os-ken applications, `ofapp.app` by default, as ryu-manager did.
 
 os-ken 4 ships no launcher.  This one differs from ryu-manager where that left its user guessing:
 
@@ -63,7 +63,7 @@ CONF.register_cli_opt(
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "ofapp-manager") -> int:
-    """Run until told to stop; return the exit status.  `argv` is without the program's name."""
+    """Run until a signal stops it; return the exit status.  `argv` lacks the program name."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         manager = AppManager.get_instance()
@@ -149,7 +149,7 @@ def _import_problem(name: str, error: BaseException) -> str:
 
 
 def _explain(error: BaseException) -> str:
-    """One line: what, and for an error that is not told by `ofapp` itself where."""
+    """One line: what, and for an error that `ofapp` does not report itself, where."""
     if type(error).__module__.startswith("ofapp."):
         return str(error)
     what = " ".join(f"{type(error).__name__}: {error}".split())

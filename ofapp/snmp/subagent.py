@@ -1,7 +1,7 @@
-"""A session with snmpd, the master agent: bridges are registered, and what is asked is answered.
+"""A session with snmpd, the master agent: registers bridges and answers requests.
 
-Each bridge has a context by its name, so that several can be told apart; if there is one alone, it
-is what is given without a context, too. Any error ends the session, and another one begins.
+Each bridge has an SNMP context of its name. A single bridge is also in the default context. Any
+error ends the session, and another one begins.
 """
 
 from __future__ import annotations

@@ -135,8 +135,10 @@ def report(found: Found) -> str:
         for name, values in devices.items():
             ratio = ""
             if what in SPEEDS and name != "ofapp":
-                told = summary([a / b for a, b in zip(devices["ofapp"], values, strict=True)])
-                ratio = f"{told.middle:.3f} ({told.low:.3f}-{told.high:.3f})"
+                ratio_range = summary(
+                    [a / b for a, b in zip(devices["ofapp"], values, strict=True)]
+                )
+                ratio = f"{ratio_range.middle:.3f} ({ratio_range.low:.3f}-{ratio_range.high:.3f})"
             lines.append(
                 f"| {what} | {name} | {median(values):.0f} | {min(values):.0f} to"
                 f" {max(values):.0f} ({len(values)} turns) | {ratio} |"

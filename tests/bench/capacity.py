@@ -183,13 +183,13 @@ def row(pairs: int, rounds: Sequence[Round]) -> str:
         }
         for one in rounds
     ]
-    told = [
+    figures = [
         _ratio(
             [math.sqrt(a[figure] * b[figure]) for a, b in zip(each[::2], each[1::2], strict=True)]
         )
         for figure in ("rate", "cycles")
     ]
-    return f"| {pairs:,} | {rates[0]:.2f} | {rates[1]:.2f} | {told[0]} | {told[1]} |"
+    return f"| {pairs:,} | {rates[0]:.2f} | {rates[1]:.2f} | {figures[0]} | {figures[1]} |"
 
 
 def _ratio(values: Sequence[float]) -> str:

@@ -94,9 +94,9 @@ def _frame(one: Host, other: Host, sources: int, destinations: int) -> str:
 
 
 def _counts(switch: VSwitchd) -> dict[str, int]:
-    told = switch.appctl("dpif-netdev/pmd-stats-show")
+    output = switch.appctl("dpif-netdev/pmd-stats-show")
     found = {
-        name: sum(int(count) for count in re.findall(rf"{words}: (\d+)", told))
+        name: sum(int(count) for count in re.findall(rf"{words}: (\d+)", output))
         for name, words in SWITCH.items()
     }
     flows = re.search(r"flows: (\d+)", switch.appctl("dpctl/show"))

@@ -3,7 +3,7 @@
     tests/bench/run flooded                             60 bridges, 870 new addresses a second
     tests/bench/run flooded --bridges 100 --links 140 --rate 2000 --seconds 20
 
-ovs-vswitchd has one main thread for all of them.  Told: roles that changed, how far hellos were
+ovs-vswitchd has one main thread for all of them.  Printed: roles that changed, how far hellos were
 apart on the wire, when learning ended after the last frame, and what it cost.  See README.md.
 """
 
@@ -55,13 +55,13 @@ class Flooded:
 
     def __str__(self) -> str:
         finished = "did not end" if self.finished is None else f"ended after {self.finished:.1f} s"
-        told = ", ".join(f"{kind} {count}" for kind, count in sorted(self.events.items()))
+        counts = ", ".join(f"{kind} {count}" for kind, count in sorted(self.events.items()))
         return (
             f"{self.roles} roles changed, {self.disconnected} disconnected; hellos apart by"
             f" {percentile(self.gaps, 50):.2f} / {percentile(self.gaps, 99):.2f} /"
             f" {max(self.gaps):.2f} s (p50, p99, most; {max(self.quiet):.2f} before); learned"
             f" {self.learned:,}, {finished}; CPU {self.controller:.2f} and {self.switch:.2f};"
-            f" events: {told or 'none'}"
+            f" events: {counts or 'none'}"
         )
 
 
@@ -124,9 +124,9 @@ class _Hellos:
 def flood(plant: Patched | Cabled, switch: OwnSwitch, rate: int, seconds: float) -> Flooded:
     """Once, from rest to rest."""
     controller = plant.controller
-    told = _Told(plant)
-    told.wait_calm()
-    told.events.clear()
+    recorder = _Recorder(plant)
+    recorder.wait_calm()
+    recorder.events.clear()
     hellos = _Hellos(switch, plant.wires)
     try:
         began = time.time()
@@ -136,19 +136,19 @@ def flood(plant: Patched | Cabled, switch: OwnSwitch, rate: int, seconds: float)
         process = sender(plant.hosts[0].namespace, "new-macs", *([str(rate)] if rate else []))
         while time.time() < flooding + seconds:
             time.sleep(0.5)
-            told.look()
+            recorder.look()
         end(process)
         stopped = time.time()
         took = stopped - flooding
         own = (_cpu(controller._process.pid) - own) / took  # type: ignore[union-attr]
         its = (_cpu(switch._switch.pid) - its) / took  # type: ignore[union-attr]
         finished, learned = _finished(plant, stopped)
-        told.look()
+        recorder.look()
         gaps, quiet = hellos.gaps(flooding, time.time()), hellos.gaps(began, flooding)
     finally:
         hellos.close()
-    kinds = Counter(event["kind"] for event in told.events)
-    serious = Counter(e["kind"] for e in told.events if e["severity"] in ("warning", "error"))
+    kinds = Counter(event["kind"] for event in recorder.events)
+    serious = Counter(e["kind"] for e in recorder.events if e["severity"] in ("warning", "error"))
     roles, gone = kinds["stp.role"], kinds["bridge.disconnected"]
     return Flooded(roles, gone, gaps, quiet, learned, finished, own, its, serious)
 
@@ -170,7 +170,7 @@ def _learned(plant: Plant) -> int:
     return sum(bridge["fdb"]["learned"] for bridge in bridges)
 
 
-class _Told:
+class _Recorder:
     """What the controller has told since this was made or `events` cleared."""
 
     def __init__(self, plant: Plant) -> None:

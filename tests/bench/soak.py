@@ -134,8 +134,8 @@ class Asker(threading.Thread):
             api = Api(self._port)
             with contextlib.suppress(RuntimeError, OSError, http.client.HTTPException):
                 _, reply, _ = api.get("/v1/bridges/0000000000000001")
-                _, told, _ = api.get(f"/v1/events?since={self.events}")
-                self.events = told["last"]
+                _, answer, _ = api.get(f"/v1/events?since={self.events}")
+                self.events = answer["last"]
             api.close()
             self.answers.append((began, time.monotonic() - began, reply))
 
@@ -209,8 +209,8 @@ class Soak:
             self._storm.join(0)
             self._storm.kill()
         self._turn += 1
-        told = self._controller.port, self._controller.rest_port, STORM, self._turn
-        self._storm = multiprocessing.get_context("spawn").Process(target=rage, args=told)
+        arguments = self._controller.port, self._controller.rest_port, STORM, self._turn
+        self._storm = multiprocessing.get_context("spawn").Process(target=rage, args=arguments)
         self._storm.start()
 
     def _stop(self, seconds: float) -> None:

@@ -133,7 +133,7 @@ def _learned(api: Api) -> int:
     return sum(bridge["fdb"]["learned"] for bridge in reply["bridges"])
 
 
-def _told(api: Api) -> str:
+def _event_counts(api: Api) -> str:
     """The events of note, by kind."""
     _, reply, _ = api.get("/v1/events")
     counts = Counter(
@@ -214,10 +214,10 @@ def hostile(kind: str, seconds: float) -> Row:
             process.terminate()
             process.join()
         fleet.run(1)
-        told = _asked(fleet, controller, _told)
+        answer = _asked(fleet, controller, _event_counts)
         lost = sum(member.closed for member in fleet.members)
         gone = f"{lost} of the good ones disconnected; " if lost else ""
-        return replace(row, note=gone + ("the API does not answer" if told is None else told))
+        return replace(row, note=gone + ("the API does not answer" if answer is None else answer))
 
 
 # The table

@@ -203,11 +203,11 @@ def jitter_table(results: dict[str, list[dict[str, dict[str, Any]]]]) -> list[st
                 (f"{statistics.median(every):.1f}", f"**{every[-1]:.1f}**") if every else ("-", "-")
             )
             kpps = statistics.median(run["kpps"] for run in runs)
-            told = str(sum(changes)) if changes else "-"
+            count = str(sum(changes)) if changes else "-"
             lines.append(
                 f"| {load} | {NAMES[kind]} | {kpps:.0f} | {len(every)} | "
                 + " | ".join(figures)
-                + f" | {told} |"
+                + f" | {count} |"
             )
     return lines
 

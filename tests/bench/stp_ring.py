@@ -109,8 +109,8 @@ class Ring:
         """How many there have been at S1, as far as anybody tells."""
         if self.controller is None:
             return None
-        told = self.controller.get(f"/v1/bridges/{_DPIDS[0]:016x}/stp")
-        return int(told["topology_change"]["count"])
+        answer = self.controller.get(f"/v1/bridges/{_DPIDS[0]:016x}/stp")
+        return int(answer["topology_change"]["count"])
 
     def close(self) -> None:
         self.network.close()

@@ -84,8 +84,8 @@ def teach(owner: Controller, bridge: Bridge, count: int) -> None:
 
 def moment(member: Controller, kind: str, bridge: Bridge) -> float:
     """When that happened last, in seconds since the epoch."""
-    told = [event for event in member.events(kind) if event.get("datapath_id") == bridge.dpid16]
-    return datetime.fromisoformat(told[-1]["time"]).timestamp()
+    events = [event for event in member.events(kind) if event.get("datapath_id") == bridge.dpid16]
+    return datetime.fromisoformat(events[-1]["time"]).timestamp()
 
 
 def turn(switch: VSwitchd, made: dict[str, Controller], count: int) -> Takeover:
@@ -128,11 +128,11 @@ def main() -> int:
         switch.start()
         for count in map(int, arguments.hosts.split(",")):
             turns = [turn(switch, made, count) for _ in range(arguments.turns)]
-            told = (
+            columns = (
                 f"{median(times):.2f} s ({min(times):.2f} to {max(times):.2f})"
                 for times in zip(*((t.silent, t.in_line) for t in turns), strict=True)
             )
-            print(f"| {count:,} | {' | '.join(told)} | {len(turns)} |", flush=True)
+            print(f"| {count:,} | {' | '.join(columns)} | {len(turns)} |", flush=True)
     return 0
 
 

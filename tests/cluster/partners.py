@@ -74,13 +74,13 @@ class Partner:
 
     def dropped(self) -> int:
         """Frames of its own ports for which a switch's sockets had no room, at both sides."""
-        told = dropped(self.switch)
-        own = sum(count for name, count in told.items() if name in self.interfaces)
+        drops = dropped(self.switch)
+        own = sum(count for name, count in drops.items() if name in self.interfaces)
         return own + sum(dropped(self._side.switch).values())
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What the partner tells of its bond, for a person."""
-        return f"{BOND} ({self.rate}):\n{self._side.told()}"
+        return f"{BOND} ({self.rate}):\n{self._side.describe()}"
 
     def close(self) -> None:
         """Remove the partner."""

@@ -127,8 +127,8 @@ class Switch(OwnSwitch):
 
     def controllers(self) -> int:
         """How many are connected."""
-        told = self.vsctl("--bare", "--columns=is_connected", "list", "Controller")
-        return told.split().count("true")
+        output = self.vsctl("--bare", "--columns=is_connected", "list", "Controller")
+        return output.split().count("true")
 
     def write(self) -> None:
         """Change a flow, as somebody who asks nobody."""
@@ -277,9 +277,9 @@ class Site:
 
     def tree(self, member: Member, switch: Switch) -> dict[str, Any]:
         """What spanning tree must not change: bridge and root, ports' roles and states."""
-        told = member.get(f"/v1/bridges/{switch.bridge.dpid16}/stp")
-        ports = {port["name"]: (port["role"], port["state"]) for port in told["ports"]}
-        return {"bridge": told["bridge_id"], "root": told["root_id"], "ports": ports}
+        answer = member.get(f"/v1/bridges/{switch.bridge.dpid16}/stp")
+        ports = {port["name"]: (port["role"], port["state"]) for port in answer["ports"]}
+        return {"bridge": answer["bridge_id"], "root": answer["root_id"], "ports": ports}
 
     def recovers(self) -> bool:
         """Whether all is well within a minute."""

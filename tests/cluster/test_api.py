@@ -15,15 +15,15 @@ def others(site: Site, switch: Switch) -> list[Member]:
 
 def test_all_tell_the_same_of_the_cluster(site: Site) -> None:
     for member in site.members:
-        told = member.get("/v1/cluster")
-        assert told["member"] == member.name
-        assert [one["name"] for one in told["members"]] == ["m1", "m2", "m3"]
-        assert {one["state"] for one in told["members"]} == {"ready"}
-        assert 0 <= told["renewed"] < 60
-        assert all(0 <= one["lease"] < 60 for one in told["members"])
-        owners = {one["datapath_id"]: one["owner"] for one in told["bridges"]}
+        answer = member.get("/v1/cluster")
+        assert answer["member"] == member.name
+        assert [one["name"] for one in answer["members"]] == ["m1", "m2", "m3"]
+        assert {one["state"] for one in answer["members"]} == {"ready"}
+        assert 0 <= answer["renewed"] < 60
+        assert all(0 <= one["lease"] < 60 for one in answer["members"])
+        owners = {one["datapath_id"]: one["owner"] for one in answer["bridges"]}
         assert owners == {own.bridge.dpid16: site.owner(own).name for own in site.switches}
-        assert all(one["reason"] for one in told["bridges"])
+        assert all(one["reason"] for one in answer["bridges"])
 
 
 def test_metrics_have_what_alerts_ask_for(site: Site) -> None:
@@ -51,9 +51,9 @@ def test_each_answers_for_each_bridge(site: Site) -> None:
         dpid, owner = switch.bridge.dpid16, site.owner(switch)
         one = switch.pair[0]
         for member in site.members:
-            told = member.get(f"/v1/bridges/{dpid}")
-            assert told["connected"], member.name
-            assert told["in_line"], member.name
+            answer = member.get(f"/v1/bridges/{dpid}")
+            assert answer["connected"], member.name
+            assert answer["in_line"], member.name
             assert [own["datapath_id"] for own in member.get("/v1/bridges")["bridges"]] == [
                 each.bridge.dpid16 for each in site.switches
             ]
@@ -66,9 +66,9 @@ def test_each_answers_for_each_bridge(site: Site) -> None:
 
 def test_each_tells_of_all_that_happened(site: Site) -> None:
     """In the order of time, with whose event it is; of a bridge also by its name."""
-    told = [member.get("/v1/events") for member in site.members]
-    assert all({one["member"] for one in each["events"]} == {"m1", "m2", "m3"} for each in told)
-    times = [one["time"] for one in told[0]["events"]]
+    answers = [member.get("/v1/events") for member in site.members]
+    assert all({one["member"] for one in each["events"]} == {"m1", "m2", "m3"} for each in answers)
+    times = [one["time"] for one in answers[0]["events"]]
     assert times == sorted(times)
     switch = site.switches[0]
     owner = site.owner(switch)
@@ -96,12 +96,12 @@ def test_one_map_at_each(site: Site) -> None:
     one, other = (switch.bridge.dpid16 for switch in site.switches)
 
     def cables(member: Member) -> list[tuple[str, str]]:
-        told = member.get("/v1/topology")
-        assert [own["datapath_id"] for own in told["bridges"]] == [one, other]
-        assert told["silent"] == told["neighbours"] == []
+        answer = member.get("/v1/topology")
+        assert [own["datapath_id"] for own in answer["bridges"]] == [one, other]
+        assert answer["silent"] == answer["neighbours"] == []
         return [
             (link["a"]["port"]["name"], link["source"])
-            for link in told["links"]
+            for link in answer["links"]
             if (link["a"]["datapath_id"], link["b"]["datapath_id"]) == (one, other)
             and link["a"]["port"] == link["b"]["port"]
             and "designated" in {link["stp"][end]["role"] for end in ("a", "b")}
@@ -154,8 +154,8 @@ def test_a_silent_member_is_named_and_holds_nobody_up(site: Site) -> None:
     asked = others(site, switch)[0]
     owner.pause()
     try:
-        told = asked.get("/v1/bridges")
-        assert [one["member"] for one in told["silent"]] in ([owner.name], [])
+        answer = asked.get("/v1/bridges")
+        assert [one["member"] for one in answer["silent"]] in ([owner.name], [])
     finally:
         owner.resume()
     wait_for(lambda: site.served(switch), "an owner in line", seconds=60)

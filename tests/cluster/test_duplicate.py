@@ -18,7 +18,7 @@ def test_a_second_process_by_a_members_name_takes_nothing(site: Site) -> None:
     with closing(Member(site.wires, 9, site.plan, options)) as second:
         second.start()
         wait_for(lambda: second.log().count("[cluster.duplicate]") == 1, "it to say so", seconds=30)
-        assert "another process goes by the name" in second.get("/v1/cluster")["told"]
+        assert "another process goes by the name" in second.get("/v1/cluster")["status"]
         assert second.api("GET", "/readyz").status == 503
     states = {one["name"]: one["state"] for one in asked.get("/v1/cluster")["members"]}
     assert states == {member.name: "ready" for member in site.members}

@@ -25,12 +25,12 @@ def test_its_disk_is_full(site: Site, tally: Tally) -> None:
     wait_for(site.balanced, "each switch to be with its usual owner", seconds=60)
     owner, member = site.owner(switch), site.owner(other)
     static = f"/v1/bridges/{other.bridge.dpid16}/fdb/0/02:0d:00:00:00:07"
-    told = [len(own(one, ALARM)) for one in site.members]
+    counts = [len(own(one, ALARM)) for one in site.members]
     watch = Watch(site)
     with watch:
         site.etcd.fill()
         try:
-            for one, before in zip(site.members, told, strict=True):
+            for one, before in zip(site.members, counts, strict=True):
                 wait_for(
                     lambda one=one, before=before: len(own(one, ALARM)) > before,
                     f"{one.name} to say that etcd is full",
@@ -84,9 +84,9 @@ def test_its_history_is_compacted_while_a_member_is_cut_off(site: Site) -> None:
         away.heal("et")
 
     def known(member: Member) -> tuple[Any, ...]:
-        told = member.get("/v1/cluster")
-        owners = {one["datapath_id"]: one["owner"] for one in told["bridges"]}
-        return owners, {one["name"]: one["state"] for one in told["members"]}
+        answer = member.get("/v1/cluster")
+        owners = {one["datapath_id"]: one["owner"] for one in answer["bridges"]}
+        return owners, {one["name"]: one["state"] for one in answer["members"]}
 
     try:
         wait_for(

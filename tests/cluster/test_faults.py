@@ -237,8 +237,8 @@ def test_a_second_member_of_the_same_name(ring: Site, tally: Tally) -> None:
                 second.kill9()
             time.sleep(2 * LEASE)
             watch.newcomers(*ring.switches)
-            told = first.get("/v1/cluster")["members"]
-            assert {one["name"]: one["state"] for one in told} == dict.fromkeys(
+            answer = first.get("/v1/cluster")["members"]
+            assert {one["name"]: one["state"] for one in answer} == dict.fromkeys(
                 (member.name for member in ring.members), "ready"
             )
     tally.assert_unharmed()

@@ -10,7 +10,7 @@ from tests.support.waiting import wait_for
 STATIC = "02:0d:00:00:00:21"
 
 
-def told(member: Member, kind: str) -> list[dict[str, Any]]:
+def events_of(member: Member, kind: str) -> list[dict[str, Any]]:
     """What a member reports itself; nothing while it cannot be asked."""
     reply = member.api("GET", "/v1/events")
     events = reply.body["events"] if reply.status == 200 else []
@@ -31,7 +31,7 @@ def test_what_is_set_while_etcd_is_away_is_saved_when_it_is_back(site: Site) -> 
     owner = site.owner(switch)
     dpid, plug = switch.bridge.dpid16, switch.hosts[2].plug
     port, static = f"/v1/bridges/{dpid}/ports/{plug}", f"/v1/bridges/{dpid}/fdb/0/{STATIC}"
-    lost, saved = len(told(owner, "cluster.lost")), len(told(owner, "state.saved"))
+    lost, saved = len(events_of(owner, "cluster.lost")), len(events_of(owner, "state.saved"))
     site.etcd.kill()
     try:
         for reply in (
@@ -41,12 +41,14 @@ def test_what_is_set_while_etcd_is_away_is_saved_when_it_is_back(site: Site) -> 
             assert reply.status == 503
             assert "not saved" in reply.body["detail"]
             assert "in force" not in reply.body["detail"]
-        wait_for(lambda: len(told(owner, "cluster.lost")) > lost, "the lease to end", seconds=30)
-        assert len(told(owner, "state.saved")) == saved
+        wait_for(
+            lambda: len(events_of(owner, "cluster.lost")) > lost, "the lease to end", seconds=30
+        )
+        assert len(events_of(owner, "state.saved")) == saved
     finally:
         site.etcd.start()
-    wait_for(lambda: len(told(owner, "state.saved")) > saved, "all to be saved", seconds=30)
-    assert told(owner, "state.lost") == []
+    wait_for(lambda: len(events_of(owner, "state.saved")) > saved, "all to be saved", seconds=30)
+    assert events_of(owner, "state.lost") == []
     owner.kill9()
     try:
         wait_for(
@@ -81,11 +83,11 @@ def test_what_is_set_by_a_member_that_loses_the_switch_is_reported_lost(site: Si
         )
     finally:
         owner.heal("et")
-    wait_for(lambda: told(owner, "state.lost"), "the loss to be reported", seconds=30)
-    (lost,) = told(owner, "state.lost")
+    wait_for(lambda: events_of(owner, "state.lost"), "the loss to be reported", seconds=30)
+    (lost,) = events_of(owner, "state.lost")
     assert lost["datapath_id"] == switch.bridge.dpid16
     assert "settings" in lost["message"]
-    assert all(saved["time"] < lost["time"] for saved in told(owner, "state.saved"))
+    assert all(saved["time"] < lost["time"] for saved in events_of(owner, "state.saved"))
     wait_for(lambda: owner.api("GET", "/readyz").status == 200, "it to be ready", seconds=30)
     assert owner.get("/v1/config")["unsaved"] is None
     assert site.owner(switch).get(port)["settings"] == {}

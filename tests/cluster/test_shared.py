@@ -72,10 +72,10 @@ def push(member: Member, text: str) -> Any:
 def test_one_configuration_holds_for_all(site: Site) -> None:
     """From when it is pushed, at a member that comes later too."""
     before = site.members[0].config_file.read_text()
-    told = push(site.members[0], before + "\nforget_after: 4321\n")
-    assert told.status == 200, told.body
-    revision = told.body["revision"]
-    assert {one["revision"] for one in told.body["members"]} == {revision}
+    answer = push(site.members[0], before + "\nforget_after: 4321\n")
+    assert answer.status == 200, answer.body
+    revision = answer.body["revision"]
+    assert {one["revision"] for one in answer.body["members"]} == {revision}
     for member in site.members:
         shown = member.get("/v1/config")
         assert shown["revision"] == revision

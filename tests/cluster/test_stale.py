@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 
 from tests.cluster.site import Site
-from tests.cluster.test_saved import settle, told
+from tests.cluster.test_saved import events_of, settle
 from tests.support.background import Background
 from tests.support.controller import Reply
 from tests.support.waiting import wait_for
@@ -47,11 +47,13 @@ def test_a_member_that_is_cut_off_answers_nothing_that_may_be_old(site: Site) ->
     owner = site.owner(switch)
     dpid = switch.bridge.dpid16
     port = f"/v1/bridges/{dpid}/ports/{switch.hosts[2].plug}"
-    lost = len(told(owner, "cluster.lost"))
+    lost = len(events_of(owner, "cluster.lost"))
     lines = owner.log().count("\n")
     owner.cut("et")
     try:
-        wait_for(lambda: len(told(owner, "cluster.lost")) > lost, "its lease to end", seconds=30)
+        wait_for(
+            lambda: len(events_of(owner, "cluster.lost")) > lost, "its lease to end", seconds=30
+        )
         for path in ("/readyz", f"/v1/bridges/{dpid}", "/v1/bridges", "/v1/fdb", "/v1/config"):
             reply = owner.api("GET", path)
             assert (reply.status, "etcd does not answer" in reply.body["detail"]) == (503, True)

@@ -164,25 +164,25 @@ class Site:
     def answers(self, where: str, address: str) -> bool:
         """Whether three of three pings are answered, each once."""
         ping = ("ping", "-n", "-q", "-c", 3, "-i", 0.01, "-W", 1, address)
-        told = self._in(where, *ping, check=False)
-        return "3 received, 0%" in told
+        output = self._in(where, *ping, check=False)
+        return "3 received, 0%" in output
 
     def layout(self) -> str:
         """Addresses and routes of the host, without what counts down or comes by itself."""
-        told = []
+        lines = []
         for words in ("addr show dev eth0", "route show table all", "-6 route show table all"):
             for line in self.run("ip", "-o", *words.split()).splitlines():
                 kept = [word for word in line.split() if not word.endswith("sec")]
                 if "fe80::" not in line and "table local" not in line:
-                    told.append(" ".join(kept))
+                    lines.append(" ".join(kept))
         names = (
             "ipv4/conf/eth0/arp_ignore",
             "ipv4/conf/eth0/rp_filter",
             "ipv6/conf/eth0/disable_ipv6",
         )
-        told += [f"{name}={self.run('cat', f'/proc/sys/net/{name}').strip()}" for name in names]
-        told.append(self.run("ip", "-o", "link", "show", "eth0").partition(" state")[0])
-        return "\n".join(told)
+        lines += [f"{name}={self.run('cat', f'/proc/sys/net/{name}').strip()}" for name in names]
+        lines.append(self.run("ip", "-o", "link", "show", "eth0").partition(" state")[0])
+        return "\n".join(lines)
 
     def logs(self) -> Iterator[tuple[str, str]]:
         """See `tests.support.logs`."""

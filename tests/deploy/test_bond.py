@@ -88,7 +88,7 @@ class LacpSite(BondedSite):
         )
 
     def bonded(self) -> bool:
-        return super().bonded() and "negotiated" in self.switch.told()
+        return super().bonded() and "negotiated" in self.switch.describe()
 
 
 class StaticSite(BondedSite):

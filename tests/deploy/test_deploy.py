@@ -21,19 +21,21 @@ NOBODY = "10.77.0.250"
 @contextlib.contextmanager
 def ping_stream(site: Site) -> Iterator[list[str]]:
     """Pings from the router, 50 a second; the list holds what ping told when it ended."""
-    told: list[str] = []
+    output: list[str] = []
     words = ("ip", "netns", "exec", site.router, "ping", "-n", "-q", "-i", "0.02", HOST4)
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
-        yield told
+        yield output
     finally:
         process.send_signal(signal.SIGINT)
-        told.append(process.communicate(timeout=10)[0])
+        output.append(process.communicate(timeout=10)[0])
 
 
-def lost(told: list[str]) -> int:
+def lost(output: list[str]) -> int:
     """Of the stream's pings."""
-    sent, received = (int(told[0].split(word)[0].split()[-1]) for word in (" packets", " received"))
+    sent, received = (
+        int(output[0].split(word)[0].split()[-1]) for word in (" packets", " received")
+    )
     return sent - received
 
 
@@ -60,7 +62,7 @@ def test_plan_changes_nothing_and_tells_all(site: Site) -> None:
 
 def test_addresses_routes_and_lifetimes_move_and_come_back(site: Site) -> None:
     before = site.layout()
-    with ping_stream(site) as told:
+    with ping_stream(site) as output:
         said = site.deploy("apply", "--nic", "eth0", "--confirm-within", 60)
         assert "NOT YET CONFIRMED" in said
         assert site.reachable()
@@ -83,19 +85,21 @@ def test_addresses_routes_and_lifetimes_move_and_come_back(site: Site) -> None:
         site.deploy("revert")
     assert site.reachable()
     assert site.layout() == before
-    assert lost(told) < 100, told  # two seconds of fifty: usually none at all
-    doubled = told[0].partition(" duplicates")[0].rpartition("+")[2]
-    assert "duplicates" not in told[0] or int(doubled) < 50  # in the midst; `reachable` allows none
+    assert lost(output) < 100, output  # two seconds of fifty: usually none at all
+    doubled = output[0].partition(" duplicates")[0].rpartition("+")[2]
+    assert (
+        "duplicates" not in output[0] or int(doubled) < 50
+    )  # in the midst; `reachable` allows none
 
 
 def test_the_only_uplink_does_not_wait_for_spanning_tree(site: Site) -> None:
     site.stop("controller")
     site.start_controller("bridges: {}")
-    with ping_stream(site) as told:
+    with ping_stream(site) as output:
         site.deploy("apply", "--nic", "eth0", "--confirm-within", 60)
         site.deploy("confirm")
         site.deploy("revert")
-    assert lost(told) < 100, told  # it was three seconds of fifty, and is usually none at all
+    assert lost(output) < 100, output  # it was three seconds of fifty, and is usually none at all
     site.stop("controller")
     site.start_controller()
 
@@ -249,14 +253,14 @@ def test_the_doctor_finds_nothing_and_then_what_is_broken(applied: Site) -> None
     applied.run("sysctl", "-qw", "net.ipv4.conf.eth0.arp_ignore=0")
     try:
         findings = json.loads(applied.ofapp(*doctor, "-j", check=False))
-        told = {(one["where"], one["fix"]) for one in findings}
+        reported = {(one["where"], one["fix"]) for one in findings}
         assert {
             ("br0", "ovs-vsctl set bridge br0 rstp_enable=false"),
             ("br0", "ovs-vsctl set-fail-mode br0 secure"),
             ("nowhere0", "mend that, or ovs-vsctl del-port br0 nowhere0"),
             ("eth0", "ofapp deploy apply moves it"),
             ("eth0", "sysctl -w net.ipv4.conf.eth0.arp_ignore=8"),
-        } == told
+        } == reported
     finally:
         applied.run("ip", "addr", "del", "10.78.0.1/24", "dev", "eth0")
         applied.vsctl("del-port", "br0", "nowhere0")

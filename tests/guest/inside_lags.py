@@ -125,7 +125,7 @@ def tried(ours: OfappSide, case: Case) -> Facts:
         passes(pair)
         return facts
     except Exception:
-        return {"error": f"{traceback.format_exc()}\n{peer.told()}"}
+        return {"error": f"{traceback.format_exc()}\n{peer.describe()}"}
     finally:
         peer.close()
 
@@ -148,7 +148,7 @@ def min_links(ours: OfappSide) -> Facts:
         passes(pair)
         return {"up": seen}
     except Exception:
-        return {"error": f"{traceback.format_exc()}\n{peer.told()}"}
+        return {"error": f"{traceback.format_exc()}\n{peer.describe()}"}
     finally:
         peer.close()
 
@@ -174,7 +174,7 @@ def spanning_tree() -> Facts:
         return facts | {"back": _tree(ours, peer, lags)}
     except Exception:
         return {
-            "error": f"{traceback.format_exc()}\n{peer.told()}\n{ours.controller.log()[-2000:]}"
+            "error": f"{traceback.format_exc()}\n{peer.describe()}\n{ours.controller.log()[-2000:]}"
         }
     finally:
         peer.close()

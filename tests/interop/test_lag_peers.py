@@ -214,7 +214,7 @@ def test_a_partner_that_gave_up_is_there_again_as_soon_as_the_controller(
         there.more(100)
         begun = time.monotonic()
         left.controller.kill9()
-        wait_for(lambda: right.told().count(": defaulted") == 2, "it to give up", seconds=20)
+        wait_for(lambda: right.describe().count(": defaulted") == 2, "it to give up", seconds=20)
         known = len(left.controller.log())
         left.controller.start()
         left.controller.wait_ready(left.switch.bridge)

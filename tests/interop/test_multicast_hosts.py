@@ -44,8 +44,8 @@ def test_the_linux_bridge_asks(lab: Lab, controller: Controller, igmp: int, mld:
     with Streams(lab.hosts) as streams:
         for family in (4, 6):
             wait_forwarding(controller, switch, "restrict", family)
-            (told,) = family_status(controller, switch, family)["router_ports"]
-            assert told["port"]["number"] == switch.towards(router)
+            (router_port,) = family_status(controller, switch, family)["router_ports"]
+            assert router_port["port"]["number"] == switch.towards(router)
             stream = streams.start(sender, GROUPS[family])
             streams.wait(stream, {router})
             with Member(one, GROUPS[family]):
@@ -58,7 +58,7 @@ def test_the_linux_bridge_asks(lab: Lab, controller: Controller, igmp: int, mld:
             streams.wait(stream, {router})
 
 
-def test_sources_are_told_apart(lab: Lab, controller: Controller) -> None:
+def test_sources_are_reported_apart(lab: Lab, controller: Controller) -> None:
     lab.single(6)
     (switch,), (good, bad, one, other, _, router) = lab.switches, lab.hosts
     controller.connect(switch)

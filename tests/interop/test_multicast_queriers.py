@@ -216,9 +216,9 @@ def test_routers_are_heard_and_hear(
     daemon(pimd, "pimd", "-f", "-c", str(configs / "pimd"))
     for switch, router in ((pim, pimd), (proxied, proxy)):
         wait_forwarding(controller, switch, "restrict", 4, seconds=25)
-        told = family_status(controller, switch, 4)
-        assert told["querier"]["address"] == router.ip
-        (port,) = told["router_ports"]
+        answer = family_status(controller, switch, 4)
+        assert answer["querier"]["address"] == router.ip
+        (port,) = answer["router_ports"]
         assert port["port"]["number"] == switch.towards(router)
         hellos = [reason for reason in port["reasons"] if reason.startswith("pim")]
         assert bool(hellos) == (router is pimd)

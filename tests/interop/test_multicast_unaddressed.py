@@ -67,10 +67,10 @@ def test_a_linux_bridge_that_asks_from_nowhere(lab: Lab, controller: Controller,
         for host in (member, far):
             members.enter_context(Member(host, GROUP))
         wait_forwarding(controller, switch, "restrict", 4)
-        told = family_status(controller, switch, 4)
-        assert (told["querier"]["state"], told["querier"]["address"]) == ("other", "0.0.0.0")
-        assert told["router_ports"] == []
-        (port,) = told["querier"]["proxies"]
+        answer = family_status(controller, switch, 4)
+        assert (answer["querier"]["state"], answer["querier"]["address"]) == ("other", "0.0.0.0")
+        assert answer["router_ports"] == []
+        (port,) = answer["querier"]["proxies"]
         assert port["number"] == switch.towards(linux)
         # Its members get what they want, though it may keep their reports, and no other host does;
         # and members here get what is sent behind it, because it hears of them.

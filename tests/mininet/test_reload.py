@@ -19,9 +19,9 @@ def test_no_reload_costs_a_frame_between_hosts_it_is_not_about(network, controll
         {third.plug: "{storm: {broadcast: 50}, bcast_flood: false, acl: web}"},
         {third.plug: "{shutdown: true}", fourth.plug: "{locked: true}"},
     ):
-        told = ", ".join(f"{name}: {own}" for name, own in ports.items())
-        own = f"bridges: {{'{switch}': {{ports: {{{told}}}, acls: {{web: [{{action: allow}}]}}}}}}"
-        assert lost_in(controller, lab, own) == 0, told
+        parts = ", ".join(f"{name}: {own}" for name, own in ports.items())
+        own = f"bridges: {{'{switch}': {{ports: {{{parts}}}, acls: {{web: [{{action: allow}}]}}}}}}"
+        assert lost_in(controller, lab, own) == 0, parts
     assert lab.unreachable() == []
 
 

@@ -61,11 +61,11 @@ def test_it_runs_once_it_is_installed_and_serves_a_real_switch(installed: Machin
         *("--", "set-controller", "br0", "tcp:127.0.0.1:6653"),
     )
     installed.wait(lambda: get(installed, "bridges")["bridges"], "the bridge to be served")
-    told = installed.wait(
+    status = installed.wait(
         lambda: [t for t in installed.unit("ofapp", "StatusText") if "1 switch connected" in t],
         "systemctl status to tell of the switch",
     )
-    assert told[0].startswith("listening for switches on tcp:127.0.0.1:6653")
+    assert status[0].startswith("listening for switches on tcp:127.0.0.1:6653")
 
 
 def test_it_can_do_nothing_but_its_work(installed: Machine) -> None:

@@ -109,14 +109,14 @@ def client(folder: Path, **other: str) -> Gateway:
 
 def test_ofapp_has_all_that_it_needs(folder: Path) -> None:
     etcd = client(folder)
-    told: list[Changes] = []
-    etcd.watch("/ofapp/x/", told.append)
-    wait_for(lambda: told, "what there is", sleep=hub.sleep)
+    batches: list[Changes] = []
+    etcd.watch("/ofapp/x/", batches.append)
+    wait_for(lambda: batches, "what there is", sleep=hub.sleep)
     lease = etcd.grant(10)
     claim = etcd.transact([absent("/ofapp/x/claim")], [Put("/ofapp/x/claim", b"", lease.number)])
     assert claim.done
     assert etcd.transact([created("/ofapp/x/claim", claim.revision)], [Put("/ofapp/x/a", b"")]).done
-    wait_for(lambda: told[-1].revision > claim.revision, "a change", sleep=hub.sleep)
+    wait_for(lambda: batches[-1].revision > claim.revision, "a change", sleep=hub.sleep)
     assert etcd.renew(lease.number) == lease.seconds
     assert etcd.remaining(lease.number) > 0
     etcd.revoke(lease.number)
@@ -147,9 +147,9 @@ def test_each_members_certificate_names_it(folder: Path) -> None:
     for name in MEMBERS:
         own = folder / "members" / name
         openssl = ("openssl", "x509", "-in", own / "cert.pem", "-noout", "-subject")
-        told = run(*openssl, "-ext", "subjectAltName").stdout
-        assert "CN" not in told
-        assert told.splitlines()[-1].strip() == f"DNS:{name}"
+        output = run(*openssl, "-ext", "subjectAltName").stdout
+        assert "CN" not in output
+        assert output.splitlines()[-1].strip() == f"DNS:{name}"
         cluster = load_config(own / "cluster.yaml").cluster
         assert cluster is not None
         assert cluster.member == name

@@ -120,8 +120,8 @@ def site(package: Path) -> Iterator[Site]:
 
 def agreed(site: Site, name: str) -> bool:
     """Whether that member says that all are there, and answers for the switch."""
-    told = site.get(name, "cluster")
-    states = {one["name"]: one["state"] for one in told["members"]} if told else {}
+    answer = site.get(name, "cluster")
+    states = {one["name"]: one["state"] for one in answer["members"]} if answer else {}
     bridges = (site.get(name, "bridges") or {"bridges": []})["bridges"]
     return states == dict.fromkeys(MEMBERS.values(), "ready") and [
         (one["connected"], one["in_line"]) for one in bridges

@@ -60,8 +60,8 @@ class Browser:
         """Wait until all of it can be read."""
 
         def missing() -> list[str]:
-            told = self.text
-            return [text for text in texts if text not in told]
+            shown = self.text
+            return [text for text in texts if text not in shown]
 
         try:
             until(lambda: not missing(), f"the page to say {texts}")

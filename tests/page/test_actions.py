@@ -152,5 +152,5 @@ def test_a_port_freed_from_its_guard(page: Browser, site: Site) -> None:
 
 def test_who_changed_what_is_in_the_audit_trail(site: Site) -> None:
     """Runs after those that change something."""
-    told = [event["message"] for event in site.controller.events("audit.change")]
-    assert any("PATCH" in message and "br1p1" in message for message in told)
+    messages = [event["message"] for event in site.controller.events("audit.change")]
+    assert any("PATCH" in message and "br1p1" in message for message in messages)

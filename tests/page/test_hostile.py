@@ -58,7 +58,7 @@ def introduced(site: Site) -> None:
 
 @pytest.mark.usefixtures("introduced")
 @pytest.mark.parametrize(
-    ("fragment", "told"),
+    ("fragment", "texts"),
     [
         ("#/map", ["br3"]),  # which is painted: it is no text of the page
         (f"#/bridge/{BR3}/ports?port={PLAIN}", [NEIGHBOUR, ABOUT]),
@@ -66,10 +66,10 @@ def introduced(site: Site) -> None:
     ],
 )
 def test_what_a_neighbour_says_by_lldp_is_text(
-    page: Browser, fragment: str, told: list[str]
+    page: Browser, fragment: str, texts: list[str]
 ) -> None:
     page.open(fragment)
-    page.reads(*told)
+    page.reads(*texts)
     assert page.js(MARKUP) == 0
 
 

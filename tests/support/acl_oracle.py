@@ -126,8 +126,8 @@ def _fits(name: str, value: Any, frame: Frame) -> bool:
         case "fragment":
             return frame.fragment != 0
         case "ip_proto":
-            told = 44 if frame.eth_type == 0x86DD and frame.fragment == LATER else frame.proto
-            return told == _PROTOS[value] and (
+            protocol = 44 if frame.eth_type == 0x86DD and frame.fragment == LATER else frame.proto
+            return protocol == _PROTOS[value] and (
                 value not in ("icmp", "icmpv6") or (value == "icmp") == (frame.eth_type == 0x0800)
             )
     return not frame.fragment and _transport_fits(name, value, frame)

@@ -155,7 +155,7 @@ class Side:
         """The interfaces that its bond sends by."""
         raise NotImplementedError
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What it tells of its bond, for a person."""
         raise NotImplementedError
 
@@ -169,7 +169,7 @@ class Side:
         try:
             wait_for(lambda: self.used() == wanted, f"{wanted} to be in use", seconds=seconds)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.told()}") from None
+            raise AssertionError(f"{error}\n{self.describe()}") from None
 
 
 class NormalSide(Side):
@@ -200,8 +200,8 @@ class NormalSide(Side):
 
     def expiries(self) -> list[str]:
         """How often it has given up each member, by its own count."""
-        told = self.switch.appctl("lacp/show-stats", BOND)
-        return re.findall(r"(?:Expired|Defaulted|expired|defaulted)[^\n]*", told)
+        output = self.switch.appctl("lacp/show-stats", BOND)
+        return re.findall(r"(?:Expired|Defaulted|expired|defaulted)[^\n]*", output)
 
     def change(self, name: str, mode: Mode) -> None:
         """Have a bond that is there agree in another way."""
@@ -210,14 +210,18 @@ class NormalSide(Side):
         )
 
     def used(self) -> set[str]:
-        told = self.switch.appctl("bond/show", BOND)
-        if "lacp_status: configured" in told:
+        output = self.switch.appctl("bond/show", BOND)
+        if "lacp_status: configured" in output:
             return set()
-        return set(re.findall(r"^(?:member|slave) (\S+): enabled", told, re.MULTILINE))
+        return set(re.findall(r"^(?:member|slave) (\S+): enabled", output, re.MULTILINE))
 
-    def told(self) -> str:
-        told = self.switch.appctl("bond/show", BOND)
-        return told if "lacp_status: off" in told else told + self.switch.appctl("lacp/show", BOND)
+    def describe(self) -> str:
+        output = self.switch.appctl("bond/show", BOND)
+        return (
+            output
+            if "lacp_status: off" in output
+            else output + self.switch.appctl("lacp/show", BOND)
+        )
 
     def close(self) -> None:
         self.switch.close()
@@ -272,7 +276,7 @@ class OfappSide(Side):
     def used(self) -> set[str]:
         return {one["name"] for one in self.lag()["members"] if one["distributing"]}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return yaml.safe_dump(self.lag())
 
     def close(self) -> None:

@@ -281,8 +281,8 @@ class FakeWatch:
             return  # what it does about a change is told when it is back
         self._delivering = True
         try:
-            while (told := self._next()) is not None:
-                self._handle(told)
+            while (changes := self._next()) is not None:
+                self._handle(changes)
         finally:
             self._delivering = False
 

@@ -75,7 +75,7 @@ class KernelSide(LinuxSide):
         """Whether the bond itself has a carrier, which min_links is about."""
         return self.host.run("cat", "/sys/class/net/eth0/carrier").strip() == "1"
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return self.host.run("cat", "/proc/net/bonding/eth0")
 
     def _make(self, ends: Sequence[End], mode: Mode) -> None:
@@ -111,7 +111,7 @@ class BridgedSide(LinuxSide):
         links = json.loads(self.host.run("ip", "-j", "-d", "link", "show", "master", "eth0"))
         return {link["ifname"]: link["linkinfo"]["info_slave_data"]["state"] for link in links}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return self.host.run("ip", "-d", "link", "show", "master", "eth0")
 
     def _dissolve(self) -> None:
@@ -125,7 +125,7 @@ class TeamSide(LinuxSide):
         ports = self._state()["ports"]
         return {name for name, port in ports.items() if self._carries(port)}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return json.dumps(self._state(), indent=1)
 
     def _make(self, ends: Sequence[End], mode: Mode) -> None:
@@ -148,8 +148,8 @@ class TeamSide(LinuxSide):
         self.host.run("teamd", "-k", "-t", "eth0", check=False)
 
     def _state(self) -> Any:
-        told = self.host.run("teamdctl", "eth0", "state", "dump", check=False)
-        return json.loads(told) if told else {"ports": {}}
+        output = self.host.run("teamdctl", "eth0", "state", "dump", check=False)
+        return json.loads(output) if output else {"ports": {}}
 
     @staticmethod
     def _carries(port: Mapping[str, Any]) -> bool:

@@ -90,13 +90,13 @@ def heard(bridge: Bridge, port: int, frame: bytes, by: set[int]) -> None:
 def counters(controller: Controller, bridge: HasDpid, port: int) -> dict[str, int]:
     """A port's counters."""
     ports = controller.get(f"/v1/bridges/{bridge.dpid16}/multicast")["ports"]
-    return next(dict(told["counters"]) for told in ports if told["number"] == port)
+    return next(dict(entry["counters"]) for entry in ports if entry["number"] == port)
 
 
 def family_status(controller: Controller, bridge: HasDpid, family: int, vid: int = 0) -> Any:
     """What the API tells of a family in a VLAN."""
     vlans = controller.get(f"/v1/bridges/{bridge.dpid16}/multicast")["vlans"]
-    return next(told[f"ipv{family}"] for told in vlans if told["vlan"] == vid)
+    return next(entry[f"ipv{family}"] for entry in vlans if entry["vlan"] == vid)
 
 
 def members(

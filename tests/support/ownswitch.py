@@ -146,8 +146,8 @@ class OwnSwitch(VSwitchd):
 
 def dropped(switch: OwnSwitch) -> dict[str, int]:
     """By interface, frames for which the switch's sockets there had no room, as it was busy."""
-    told = switch.inside("ss", "-0", "-m")
-    found = re.findall(r" \*:(\S+) [^*]*\*[^(]*skmem:\([^)]*,d(\d+)\)", told)
+    output = switch.inside("ss", "-0", "-m")
+    found = re.findall(r" \*:(\S+) [^*]*\*[^(]*skmem:\([^)]*,d(\d+)\)", output)
     counts: dict[str, int] = {}
     for name, count in found:
         counts[name] = counts.get(name, 0) + int(count)

@@ -64,10 +64,10 @@ class TestEventLog:
         log, names = EventLog(), Names()
         for number in range(1000):
             log.emit(1, made_event("x", (PortNumber(number), " is up")), find=names.get)
-        told = len(log.since(0)) - 1  # the last says that there are more
-        assert len(worded) == told + 1 < log.counts["x"] == 1000
+        emitted = len(log.since(0)) - 1  # the last says that there are more
+        assert len(worded) == emitted + 1 < log.counts["x"] == 1000
 
-    def test_a_port_that_flaps_is_told_so_often_and_counted(
+    def test_a_port_that_flaps_is_reported_so_often_and_counted(
         self, clock: Clock, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level("INFO", "ofapp")
@@ -80,12 +80,12 @@ class TestEventLog:
                 log.emit(1, made_event("port.down", "port 3 is down", port=3))
         log.emit(1, made_event("port.up", "port 4 is up", port=4))
         assert log.counts["port.up"] == 60_001
-        told = 60_001 - log.held_back["port.up"]
-        assert told == module.SOURCE_BURST + 59 + 1
+        emitted = 60_001 - log.held_back["port.up"]
+        assert emitted == module.SOURCE_BURST + 59 + 1
         assert kinds(log)["config.reloaded"] == 1
         assert kinds(log)["events.limited"] == 2
         assert log.since(0)[-1].event.port == 4
-        assert len(caplog.messages) == log.last == 1 + 2 * (told - 1) + 2 + 1
+        assert len(caplog.messages) == log.last == 1 + 2 * (emitted - 1) + 2 + 1
 
     def test_invented_sources_are_bounded_together(self, clock: Clock) -> None:
         log = EventLog()
@@ -96,7 +96,7 @@ class TestEventLog:
         assert log.last < module.KIND_BURST + 20 * module.KIND_RATE + 10
         assert kinds(log)["state.unsaved"] == 1
 
-    def test_it_is_told_when_it_is_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_is_reported_when_it_is_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "CALM", 0.01)
         log = EventLog()
         for _ in range(module.SOURCE_BURST + 50):

@@ -416,7 +416,7 @@ def test_a_session_is_for_its_own_page_alone(exposed: Exposed) -> None:
         assert browser.delete(path, headers={"Origin": exposed.url}).status_code == 404
 
 
-def test_wrong_tokens_are_counted_told_of_and_slowed_down(exposed: Exposed) -> None:
+def test_wrong_tokens_are_counted_reported_and_slowed_down(exposed: Exposed) -> None:
     """Last, as it is this machine that has to wait; whoever was here before does not."""
     friend = exposed.token()
     with exposed.client() as client:
@@ -446,7 +446,7 @@ def test_it_serves_no_other_machine_in_clear(refused: Callable[..., str], tmp_pa
 
 
 @pytest.mark.parametrize("how", ["insecure", "tls"])
-def test_what_is_exposed_is_told_once(
+def test_what_is_exposed_is_reported_once(
     manager: Callable[..., Manager], tmp_path: Path, certificate: tuple[Path, Path], how: str
 ) -> None:
     key, cert = certificate

@@ -17,11 +17,13 @@ def test_a_file_is_read_as_far_as_there_may_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_file_is_told_by_its_name_and_left_closed(tmp_path: Path, make: object) -> None:
+def test_what_is_no_file_is_reported_by_its_name_and_left_closed(
+    tmp_path: Path, make: object
+) -> None:
     path = tmp_path / "entry"
     make(path)  # type: ignore[operator]
     before = os.listdir("/proc/self/fd")
-    with pytest.raises(OSError, match="not a regular file") as told:
+    with pytest.raises(OSError, match="not a regular file") as error:
         read_regular(path, 9)
-    assert told.value.filename == str(path)
+    assert error.value.filename == str(path)
     assert os.listdir("/proc/self/fd") == before

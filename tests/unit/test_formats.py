@@ -42,7 +42,7 @@ def journal(tmp_path: Path) -> Any:
         yield made
 
 
-def told(handler: logging.Handler) -> None:
+def log_event(handler: logging.Handler) -> None:
     """An event, and a line that is none, on that handler."""
     handler.addFilter(Tidy())
     LOG.addHandler(handler)
@@ -54,7 +54,7 @@ def told(handler: logging.Handler) -> None:
 
 
 def test_an_event_is_in_the_journal_with_its_fields(journal: Any) -> None:
-    told(JournalHandler(journal.getsockname()))
+    log_event(JournalHandler(journal.getsockname()))
     event, line = parsed(journal.recv(65536)), parsed(journal.recv(65536))
     assert event["MESSAGE"] == r"bridge br0: port eth1 is\ndown [port.down]"
     assert (event["PRIORITY"], event["SYSLOG_IDENTIFIER"]) == ("4", "ofapp-manager")
@@ -118,7 +118,7 @@ def test_json_is_one_object_a_line() -> None:
 
     handler = Keeping()
     handler.setFormatter(JsonFormatter())
-    told(handler)
+    log_event(handler)
     assert not any("\n" in line for line in lines)
     event, line = map(json.loads, lines)
     assert event.pop("time").endswith("Z")
@@ -136,7 +136,7 @@ def test_json_is_one_object_a_line() -> None:
     assert line["message"] == r"a line of a library: x\x1b[2J"
 
 
-def test_the_manager_logs_as_it_is_told(manager: Any) -> None:
+def test_the_manager_logs_as_it_is_reported(manager: Any) -> None:
     running = manager("../testapp.py", "--ofp-tcp-listen-port", free_port(), "--log-format", "json")
     running.wait_for("listening for switches")
     lines = [json.loads(line) for line in running.text().splitlines()]

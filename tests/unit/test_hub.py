@@ -153,7 +153,7 @@ def test_what_a_message_brings_about_leaves_before_anything_else_is_done() -> No
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n\r\n"], ids=["nothing", "no TLS"])
-def test_a_peer_that_leaves_or_speaks_no_tls_is_told_in_a_line(
+def test_a_peer_that_leaves_or_speaks_no_tls_is_reported_in_a_line(
     said: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It was an uncaught exception with its traceback, for each connection."""

@@ -14,7 +14,7 @@ from tests.support.ports import free_port
 from tests.unit.launcher import Manager
 
 
-def test_who_comes_second_is_told_who_has_it(tmp_path: Path) -> None:
+def test_who_comes_second_is_reported_who_has_it(tmp_path: Path) -> None:
     held = lock(tmp_path)
     with pytest.raises(LockedError, match=f"{tmp_path} is in use by process {os.getpid()}: "):
         lock(tmp_path)

@@ -417,7 +417,7 @@ def test_the_file_names_its_certificate_beside_itself(manager, certificate, tmp_
     running.wait_for(f"listening for switches on ssl:127.0.0.1:{port}")
 
 
-def test_a_state_file_that_is_none_is_told_and_set_aside(manager, tmp_path):
+def test_a_state_file_that_is_none_is_reported_and_set_aside(manager, tmp_path):
     folder = tmp_path / "state"
     folder.mkdir()
     (folder / "state.json").write_text("[]")

@@ -382,8 +382,8 @@ class TestState:
 
         net = begin({})
         assert kinds(net)[0] == "config.restored"
-        told = net.events.since(0)[0].event
-        assert set(told.data["settings"]) == {
+        event = net.events.since(0)[0].event
+        assert set(event.data["settings"]) == {
             "stp.priority: default -> 4096",
             "ports.eth0.isolated: default -> true",
             "ports.eth0.learning: default -> false",
@@ -456,7 +456,7 @@ def test_the_session_is_the_real_ones_shape() -> None:
     assert {"start", "stop", "apply", "alive"} <= set(dir(Session))
 
 
-def test_a_switch_that_cannot_be_served_is_let_go_and_told_of(
+def test_a_switch_that_cannot_be_served_is_let_go_and_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     failed: list[str] = []

@@ -64,7 +64,7 @@ def test_a_line_of_the_log_stays_one(logger: logging.Logger) -> None:
     assert written(logger) == [f"WARNING port {SHOWN} is up"]
 
 
-def test_a_traceback_can_be_told_from_lines_of_the_log(logger: logging.Logger) -> None:
+def test_a_traceback_can_be_reported_from_lines_of_the_log(logger: logging.Logger) -> None:
     try:
         raise KeyError(EVIL) from ValueError("x\nINFO all is well\x1b[2J")
     except KeyError:
@@ -149,6 +149,6 @@ def test_metrics_events_and_their_words() -> None:
     families = {family.name: family for family in text_string_to_metric_families(said)}
     assert SHOWN in {sample.labels["port"] for sample in families["ofapp_port_up"].samples}
     assert all(line.isprintable() for line in said.split("\n"))
-    told = [record.event for record in network.events.since(0) if record.event.port == 9]
-    assert told[0].message == f"port {SHOWN} was added"
-    assert told[0].data["name"] == EVIL
+    events = [record.event for record in network.events.since(0) if record.event.port == 9]
+    assert events[0].message == f"port {SHOWN} was added"
+    assert events[0].data["name"] == EVIL

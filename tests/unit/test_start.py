@@ -37,24 +37,24 @@ class Life:
     def end(self) -> list[str]:
         """What was told of the file."""
         self.state.finish(5)
-        told = [record.event for record in self.events.since(0)]
+        events = [record.event for record in self.events.since(0)]
         return [
-            f"{event.severity.value}: {event.message}" for event in told if "config" in event.kind
+            f"{event.severity.value}: {event.message}" for event in events if "config" in event.kind
         ]
 
 
-def told_at_start(directory: Path, text: str) -> list[str]:
+def reports_at_start(directory: Path, text: str) -> list[str]:
     return Life(directory, text).end()
 
 
-def test_a_file_that_was_cut_while_nobody_ran_is_told_of_at_each_start(tmp_path: Path) -> None:
-    assert told_at_start(tmp_path, WHOLE) == []
-    (said,) = told_at_start(tmp_path, CUT)
+def test_a_file_that_was_cut_while_nobody_ran_is_reported_at_each_start(tmp_path: Path) -> None:
+    assert reports_at_start(tmp_path, WHOLE) == []
+    (said,) = reports_at_start(tmp_path, CUT)
     assert said.startswith("error: ")
     assert "ofapp.yaml: 14 of the 20 settings that the file had are not there any more" in said
     assert "if that is meant: ofapp config reload --force" in said
-    assert told_at_start(tmp_path, CUT) == [said]
-    assert told_at_start(tmp_path, WHOLE) == []
+    assert reports_at_start(tmp_path, CUT) == [said]
+    assert reports_at_start(tmp_path, WHOLE) == []
 
 
 def test_what_the_cut_file_says_holds_meanwhile(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_it_is_not_accepted_until_somebody_says_that_it_is_meant(tmp_path: Path)
         life.reload(CUT)
     life.reload(CUT, force=True)
     life.end()
-    assert told_at_start(tmp_path, CUT) == []
+    assert reports_at_start(tmp_path, CUT) == []
 
 
 def test_a_file_that_is_whole_again_needs_no_force(tmp_path: Path) -> None:
@@ -79,33 +79,33 @@ def test_a_file_that_is_whole_again_needs_no_force(tmp_path: Path) -> None:
     life = Life(tmp_path, CUT)
     life.reload(WHOLE)
     life.end()
-    assert told_at_start(tmp_path, WHOLE) == []
+    assert reports_at_start(tmp_path, WHOLE) == []
 
 
 def test_the_end_mark_is_missed_at_a_start_too(tmp_path: Path) -> None:
     Life(tmp_path, WHOLE + "...\n").end()
-    (said,) = told_at_start(tmp_path, WHOLE)
+    (said,) = reports_at_start(tmp_path, WHOLE)
     assert "the last line was `...` and is not there any more" in said
 
 
-def test_what_is_changed_on_purpose_is_not_told_of(tmp_path: Path) -> None:
+def test_what_is_changed_on_purpose_is_not_reported(tmp_path: Path) -> None:
     Life(tmp_path, WHOLE).end()
-    assert told_at_start(tmp_path, WHOLE.replace("60", "90")) == []
+    assert reports_at_start(tmp_path, WHOLE.replace("60", "90")) == []
     shorter = "".join(line for line in WHOLE.splitlines(True) if "br7" not in line)
-    assert told_at_start(tmp_path, shorter) == []
-    assert told_at_start(tmp_path, WHOLE) == []
+    assert reports_at_start(tmp_path, shorter) == []
+    assert reports_at_start(tmp_path, WHOLE) == []
 
 
 @pytest.mark.parametrize("kept", [b"", b"[]", b"{", b'{"settings": 3, "ends_marked": 1}'])
 def test_what_is_kept_of_it_may_be_damaged(tmp_path: Path, kept: bytes) -> None:
     Life(tmp_path, WHOLE).end()
     (tmp_path / "state" / "configuration.json").write_bytes(kept)
-    assert told_at_start(tmp_path, CUT) == []
-    assert told_at_start(tmp_path, WHOLE) == []
+    assert reports_at_start(tmp_path, CUT) == []
+    assert reports_at_start(tmp_path, WHOLE) == []
 
 
 def test_a_reload_is_what_the_next_start_compares_with(tmp_path: Path) -> None:
     life = Life(tmp_path, CUT)
     life.reload(WHOLE)
     life.end()
-    assert len(told_at_start(tmp_path, CUT)) == 1
+    assert len(reports_at_start(tmp_path, CUT)) == 1

@@ -28,7 +28,7 @@ from ofapp.controller.state import (
 )
 from ofapp.controller.state.store import State
 from tests.support.waiting import wait_for
-from tests.unit.told import Told
+from tests.unit.recorded_events import RecordedEvents
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
@@ -38,8 +38,8 @@ FILE = "entries-0000000000000001.json"
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def events() -> RecordedEvents:
+    return RecordedEvents()
 
 
 @pytest.fixture
@@ -60,18 +60,18 @@ def kept(state: State, bridge: int = 1) -> RunTimeEntries | None:
     return None if own is None else RunTimeEntries(own.static, own.mdb)
 
 
-def test_entries_outlive_the_process(tmp_path: Path, told: Told) -> None:
-    state = State(tmp_path, told)
+def test_entries_outlive_the_process(tmp_path: Path, events: RecordedEvents) -> None:
+    state = State(tmp_path, events)
     state.entries.save(1, ASKED).wait()
     state.entries.save(1, ASKED).wait()
-    again = State(tmp_path, told)
+    again = State(tmp_path, events)
     assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
     assert kept(again, 2) is None
     again.entries.save(1, RunTimeEntries(requested=True)).wait()
-    assert kept(State(tmp_path, told)) == RunTimeEntries()
+    assert kept(State(tmp_path, events)) == RunTimeEntries()
     again.entries.forget(1).wait()
-    assert kept(State(tmp_path, told)) is None
-    assert not told
+    assert kept(State(tmp_path, events)) is None
+    assert not events
     assert not [*tmp_path.iterdir()]
 
 
@@ -85,8 +85,8 @@ def test_without_a_directory_nothing_is_kept() -> None:
 
 
 class TestDatapathIdsThatComeAndGo:
-    def test_leave_little(self, tmp_path: Path, told: Told) -> None:
-        state = State(tmp_path, told)
+    def test_leave_little(self, tmp_path: Path, events: RecordedEvents) -> None:
+        state = State(tmp_path, events)
         state.entries.save(1, ASKED)
         for datapath_id in range(2, 3002):
             state.entries.save(datapath_id, RunTimeEntries())
@@ -94,26 +94,26 @@ class TestDatapathIdsThatComeAndGo:
         files = [*tmp_path.iterdir()]
         assert len(files) == 1 + entries.MAX_UNREQUESTED
         assert sum(path.stat().st_size for path in files) < 200_000
-        assert len(State(tmp_path, told).entries.bridges) == 1 + entries.MAX_UNREQUESTED
-        assert not told
+        assert len(State(tmp_path, events).entries.bridges) == 1 + entries.MAX_UNREQUESTED
+        assert not events
 
     def test_that_there_are_no_entries_is_known_too(self, tmp_path: Path) -> None:
         State(tmp_path).entries.save(1, RunTimeEntries()).wait()
         assert kept(State(tmp_path)) == RunTimeEntries()
 
     def test_what_switches_bring_is_bounded_and_what_people_asked_for_stays(
-        self, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, events: RecordedEvents, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(entries, "MAX_UNREQUESTED", 3)
-        state = State(tmp_path, told)
+        state = State(tmp_path, events)
         state.entries.save(1, ASKED)
         for datapath_id in range(2, 8):
             state.entries.save(datapath_id, RunTimeEntries((OTHER,)))
         state.finish(5)
-        again = State(tmp_path, told)
+        again = State(tmp_path, events)
         assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
         assert [at for at in range(9) if kept(again, at)] == [1, 5, 6, 7]
-        assert told.kinds == ["state.limit"] * 3
+        assert events.kinds == ["state.limit"] * 3
 
     def test_snapshots_are_bounded_too(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,31 +144,33 @@ class TestDatapathIdsThatComeAndGo:
 
 
 class TestTheFileOfAnEarlierVersion:
-    def test_is_taken_over(self, tmp_path: Path, told: Told) -> None:
+    def test_is_taken_over(self, tmp_path: Path, events: RecordedEvents) -> None:
         first = {"version": 1, "bridges": {"1": {"static": []}, "2": {"static": [entry()]}}}
         (tmp_path / "state.json").write_text(json.dumps(first))
-        state = State(tmp_path, told)
+        state = State(tmp_path, events)
         for _ in range(2):
             assert (kept(state, 1), kept(state, 2)) == (RunTimeEntries(), RunTimeEntries((ENTRY,)))
             state.finish(5)
             hub.sleep(0.01)
             state.finish(5)
             assert not (tmp_path / "state.json").exists()
-            state = State(tmp_path, told)
-        assert not told
+            state = State(tmp_path, events)
+        assert not events
 
-    def test_what_is_newer_goes_first(self, tmp_path: Path, told: Told) -> None:
+    def test_what_is_newer_goes_first(self, tmp_path: Path, events: RecordedEvents) -> None:
         State(tmp_path).entries.save(2, RunTimeEntries(requested=True)).wait()
         first = {"version": 1, "bridges": {"2": {"static": [entry()]}}}
         (tmp_path / "state.json").write_text(json.dumps(first))
-        assert kept(State(tmp_path, told), 2) == RunTimeEntries()
+        assert kept(State(tmp_path, events), 2) == RunTimeEntries()
 
-    def test_one_wrong_bridge_is_its_own_trouble(self, tmp_path: Path, told: Told) -> None:
+    def test_one_wrong_bridge_is_its_own_trouble(
+        self, tmp_path: Path, events: RecordedEvents
+    ) -> None:
         first = {"version": 1, "bridges": {"x": {}, "2": {"static": [entry()]}}}
         (tmp_path / "state.json").write_text(json.dumps(first))
-        assert kept(State(tmp_path, told), 2) == RunTimeEntries((ENTRY,))
-        told.wait_for("state.damaged")
-        assert "bridge x: " in told[0].message
+        assert kept(State(tmp_path, events), 2) == RunTimeEntries((ENTRY,))
+        events.wait_for("state.damaged")
+        assert "bridge x: " in events[0].message
         assert (tmp_path / "state.json.damaged-1").exists()
 
 
@@ -204,14 +206,14 @@ class TestDamage:
         ],
     )
     def test_a_file_that_is_none_is_set_aside(
-        self, tmp_path: Path, told: Told, text: str, why: str
+        self, tmp_path: Path, events: RecordedEvents, text: str, why: str
     ) -> None:
         State(tmp_path).entries.save(2, ASKED).wait()
         (tmp_path / FILE).write_text(text)
-        state = State(tmp_path, told)
+        state = State(tmp_path, events)
         assert kept(state) is None  # so it is asked of the switch
         assert kept(state, 2) == RunTimeEntries((ENTRY,), (GROUP,))
-        (event,) = told
+        (event,) = events
         assert event.kind == "state.damaged"
         assert why in event.message
         assert (tmp_path / f"{FILE}.damaged-1").read_text() == text
@@ -221,15 +223,15 @@ class TestDamage:
         State(tmp_path)
         assert (tmp_path / f"{FILE}.damaged-2").read_text() == text
 
-    def test_what_is_no_file_is_none_too(self, tmp_path: Path, told: Told) -> None:
+    def test_what_is_no_file_is_none_too(self, tmp_path: Path, events: RecordedEvents) -> None:
         os.mkfifo(tmp_path / FILE)
         (tmp_path / "entries-0000000000000002.json").mkdir()
         (tmp_path / "entries-0000000000000003.json").symlink_to("/dev/zero")
         os.mkfifo(tmp_path / "state.json")
         os.mkfifo(tmp_path / "bridge-0000000000000001.json")
-        state = State(tmp_path, told)
+        state = State(tmp_path, events)
         assert state.snapshots["stp"].load(1) is None
-        assert told.kinds == ["state.damaged"] * 5
+        assert events.kinds == ["state.damaged"] * 5
         for datapath_id in (1, 2, 3):
             state.entries.save(datapath_id, ASKED).wait()
         state.snapshots["stp"].save(1, {"a": float("-inf")})
@@ -251,18 +253,18 @@ class TestDamage:
                 octets[at] = octet
             cut = data.draw(st.integers(0, len(octets)) | st.just(len(octets)))
             (tmp_path / name).write_bytes(octets[:cut])
-        state = State(tmp_path, Told())
+        state = State(tmp_path, RecordedEvents())
         state.snapshots["stp"].load(1)
         known = kept(state)
         assert known is None or all(isinstance(own, StaticEntry) for own in known.static)
         state.entries.save(1, ASKED).wait()
         state.finish(5)
-        assert kept(State(tmp_path, Told())) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(State(tmp_path, RecordedEvents())) == RunTimeEntries((ENTRY,), (GROUP,))
 
 
 class TestDisksThatFail:
-    def test_full_and_free_again(self, small: Path, told: Told) -> None:
-        state = State(small, told)
+    def test_full_and_free_again(self, small: Path, events: RecordedEvents) -> None:
+        state = State(small, events)
         state.entries.save(1, ASKED).wait()
         fill = small / "fill"
         with pytest.raises(OSError, match="No space"):
@@ -270,7 +272,7 @@ class TestDisksThatFail:
         with pytest.raises(NotSavedError, match=r"in force, .*entries-.*: No space left") as error:
             state.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
         assert error.value.full
-        assert told.kinds == ["state.unsaved"]
+        assert events.kinds == ["state.unsaved"]
         with pytest.raises(NotSavedError):  # the same again is not saved either
             state.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
         assert kept(State(small)) == RunTimeEntries(
@@ -278,33 +280,35 @@ class TestDisksThatFail:
         )  # what was saved is there as it was
         assert not [path for path in small.iterdir() if path.name.endswith(storage.PART)]
         fill.unlink()
-        told.wait_for("state.saved")
-        assert told.kinds == ["state.unsaved", "state.saved"]
+        events.wait_for("state.saved")
+        assert events.kinds == ["state.unsaved", "state.saved"]
         assert kept(State(small)) == RunTimeEntries((OTHER,))
 
-    def test_read_only_from_the_start_and_writable_again(self, small: Path, told: Told) -> None:
+    def test_read_only_from_the_start_and_writable_again(
+        self, small: Path, events: RecordedEvents
+    ) -> None:
         State(small).entries.save(1, ASKED).wait()
         subprocess.run(["mount", "-o", "remount,ro", small], check=True)
-        state = State(small, told)
+        state = State(small, events)
         assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
-        told.wait_for("state.unsaved")
+        events.wait_for("state.unsaved")
         with pytest.raises(NotSavedError, match="Read-only") as error:
             state.entries.save(1, RunTimeEntries(requested=True)).wait()
         assert not error.value.full
         subprocess.run(["mount", "-o", "remount,rw", small], check=True)
-        told.wait_for("state.saved")
+        events.wait_for("state.saved")
         assert kept(State(small)) == RunTimeEntries()
 
-    def test_a_directory_that_cannot_be_made(self, tmp_path: Path, told: Told) -> None:
+    def test_a_directory_that_cannot_be_made(self, tmp_path: Path, events: RecordedEvents) -> None:
         (tmp_path / "file").write_text("")
-        state = State(tmp_path / "file" / "state", told)
-        told.wait_for("state.unsaved")
+        state = State(tmp_path / "file" / "state", events)
+        events.wait_for("state.unsaved")
         with pytest.raises(NotSavedError):
             state.entries.save(1, ASKED).wait()
         assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
 
     def test_one_that_hangs_holds_up_nobody(
-        self, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, events: RecordedEvents, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers = hub_free_event()
         replace = storage.replace
@@ -315,7 +319,7 @@ class TestDisksThatFail:
 
         monkeypatch.setattr(storage, "replace", slow)
         monkeypatch.setattr(saving, "PATIENCE", 0.05)
-        state = State(tmp_path, told)
+        state = State(tmp_path, events)
         turns = 0
 
         def others() -> None:
@@ -327,10 +331,10 @@ class TestDisksThatFail:
         hub.spawn(others)
         with pytest.raises(NotSavedError, match="nothing was answered"):
             state.entries.save(1, ASKED).wait()
-        told.wait_for("state.unsaved")
+        events.wait_for("state.unsaved")
         assert turns > 10
         answers.set()
-        told.wait_for("state.saved")
+        events.wait_for("state.saved")
         assert kept(State(tmp_path)) == RunTimeEntries((ENTRY,), (GROUP,))
 
     def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, tmp_path: Path) -> None:
@@ -359,7 +363,7 @@ def hub_free_event() -> Any:
 
 class TestKeeper:
     def test_many_jobs_share_a_few_threads_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        made = saving.SaveQueue(Told())
+        made = saving.SaveQueue(RecordedEvents())
         turns: list[int] = []
         in_thread = hub.in_thread
 
@@ -381,7 +385,7 @@ class TestKeeper:
     ) -> None:
         monkeypatch.setattr(saving, "WORKERS", 1)
         monkeypatch.setattr(saving, "ENOUGH", 0.0)
-        made = saving.SaveQueue(Told())
+        made = saving.SaveQueue(RecordedEvents())
         began, go_on = [], patcher.original("threading").Event()
         did: list[str] = []
 

@@ -37,7 +37,7 @@ def sessions() -> dict[int, Session]:
     return {1: Session(1), 2: Session(2)}
 
 
-def test_only_who_is_at_his_limit_is_told_of(sessions: dict[int, Any]) -> None:
+def test_only_who_is_at_his_limit_is_reported(sessions: dict[int, Any]) -> None:
     throttle = Throttle(sessions)
     sessions[1].seen = 100
     throttle.adjust(INTERVAL, 10.0)

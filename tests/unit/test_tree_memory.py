@@ -47,9 +47,9 @@ class Kept:
         self.snapshots = self.state.snapshots["stp"]
         self.memory = StateWriter(self.snapshots, {1: self.bridge}, self.sessions)
         local = Port(LOCAL_PORT, "br1", ADDRESS, True)
-        self.told(self.bridge.set_ports([local, *map(port, range(1, ports + 1))], 0.0))
+        self.report(self.bridge.set_ports([local, *map(port, range(1, ports + 1))], 0.0))
 
-    def told(self, effects: list[Effect]) -> list[Effect]:
+    def report(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
             if isinstance(effect, StateChanged):
                 self.memory.changed(self.bridge, effect)
@@ -102,7 +102,7 @@ class TestTreeWriter:
                 hub.sleep(0)
             assert kept.bridge.stp.unwritten() is not None, "others have their turn"
             if moves:
-                kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
+                kept.report(kept.bridge.put_port(port(2, up=False), 1.0))
             for _ in range(30):
                 hub.sleep(0)
             assert ("tree" in kept.document) is not moves
@@ -111,7 +111,7 @@ class TestTreeWriter:
 
     def test_one_of_as_many_ports_as_there_may_be_is_kept(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path, ports=MAX_PORTS - 1)
-        kept.told(kept.bridge.tick(3.5))
+        kept.report(kept.bridge.tick(3.5))
         document = kept.bridge.stp.dump()
         kept.snapshots.save(1, document)
         loaded = kept.document
@@ -149,13 +149,13 @@ class TestTreeWriter:
         effects = kept.bridge.tick(3.5)  # nobody was heard: edges
         assert isinstance(effects[0], StateChanged)
         assert any(isinstance(effect, SetPortState) for effect in effects)
-        kept.told(effects)
+        kept.report(effects)
         assert kept.document == {"behind": {"p1": 0, "p2": 0}, "address": ADDRESS}
 
     def test_a_hello_is_no_move(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
-        kept.told(kept.bridge.tick(3.5))
-        kept.told(kept.bridge.tick(5.6))
+        kept.report(kept.bridge.tick(3.5))
+        kept.report(kept.bridge.tick(5.6))
         kept.rest()
         for now in (8.0, 10.0, 12.0):
             effects = kept.bridge.tick(now)
@@ -165,7 +165,7 @@ class TestTreeWriter:
         kept = Kept(tmp_path)
         assert kept.memory.check()
         assert kept.memory.check()
-        kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
+        kept.report(kept.bridge.put_port(port(2, up=False), 1.0))
         kept.answer()
         assert "tree" not in kept.document
 
@@ -188,9 +188,9 @@ class TestTreeWriter:
 
     def test_a_tree_that_is_stopped_is_not_remembered(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
-        kept.told(kept.bridge.tick(3.5))
+        kept.report(kept.bridge.tick(3.5))
         kept.rest()
-        kept.told(kept.bridge.set_params(changed(kept.bridge, stp=None), 9.0))
+        kept.report(kept.bridge.set_params(changed(kept.bridge, stp=None), 9.0))
         assert kept.document == {"behind": {}, "address": ADDRESS}
         assert not kept.memory.check()
 

@@ -111,8 +111,8 @@ def test_a_budget_is_saved_up_to_a_limit() -> None:
     assert budget.left(1000.0) == 0.5
 
 
-def test_a_greenlet_that_ends_by_an_error_is_told_and_started_again() -> None:
-    told: list[str] = []
+def test_a_greenlet_that_ends_by_an_error_is_reported_and_started_again() -> None:
+    errors: list[str] = []
     runs: list[int] = []
 
     def work() -> None:
@@ -120,9 +120,9 @@ def test_a_greenlet_that_ends_by_an_error_is_told_and_started_again() -> None:
         if len(runs) < 3:
             raise ValueError(f"run {len(runs)}")
 
-    hub.keep(lambda error: told.append(str(error)), work, pause=0)
+    hub.keep(lambda error: errors.append(str(error)), work, pause=0)
     passes(12)
-    assert told == ["run 1", "run 2"]
+    assert errors == ["run 1", "run 2"]
     assert len(runs) == 3
 
 

@@ -65,7 +65,7 @@ def frame(**change: Any) -> bytes:
     return replace(WHOLE, **change).data()
 
 
-def told(listed: tuple[Bridge, Controller], name: str = "guests") -> dict[str, Any]:
+def shown(listed: tuple[Bridge, Controller], name: str = "guests") -> dict[str, Any]:
     """The list as the API tells it, after the counters have been taken in; rules by name."""
     bridge, controller = listed
     bridge.switch.settle()
@@ -75,7 +75,7 @@ def told(listed: tuple[Bridge, Controller], name: str = "guests") -> dict[str, A
 
 
 def packets(listed: tuple[Bridge, Controller], name: str = "guests") -> dict[str, int]:
-    return {rule: own["packets"] for rule, own in told(listed, name)["rules"].items()}
+    return {rule: own["packets"] for rule, own in shown(listed, name)["rules"].items()}
 
 
 def test_what_passes_what_is_dropped_and_what_is_counted(
@@ -96,9 +96,9 @@ def test_what_passes_what_is_dropped_and_what_is_counted(
 
 def test_bytes_are_those_of_the_frames(listed: tuple[Bridge, Controller]) -> None:
     bridge, _ = listed
-    before = told(listed)["rules"]["web"]["bytes"]
+    before = shown(listed)["rules"]["web"]["bytes"]
     bridge.inject(IN1, frame(proto=6, ports=(1, 80)))
-    assert told(listed)["rules"]["web"]["bytes"] == before + len(frame(proto=6))
+    assert shown(listed)["rules"]["web"]["bytes"] == before + len(frame(proto=6))
 
 
 def test_copies_for_a_mirror_that_may_be_away(listed: tuple[Bridge, Controller]) -> None:
@@ -110,7 +110,7 @@ def test_copies_for_a_mirror_that_may_be_away(listed: tuple[Bridge, Controller])
     assert bridge.send(IN1, stolen) == {IDS}
     bridge.del_port(IDS)
     away = {"number": None, "name": "ids"}
-    wait_for(lambda: told(listed)["rules"]["spied"]["mirror"] == away, "the port to be gone")
+    wait_for(lambda: shown(listed)["rules"]["spied"]["mirror"] == away, "the port to be gone")
     wait_for(lambda: bridge.send(IN1, ping) == {OUT}, "frames to pass without it")
     assert bridge.send(IN1, stolen) == set()
     bridge.add_port(IDS + 1, "ids")
@@ -120,23 +120,23 @@ def test_copies_for_a_mirror_that_may_be_away(listed: tuple[Bridge, Controller])
     wait_for(lambda: bridge.send(IN1, stolen) == {IDS}, "copies at its old place")
 
 
-def test_what_is_above_the_rate_is_dropped_counted_and_told(
+def test_what_is_above_the_rate_is_dropped_counted_and_reported(
     listed: tuple[Bridge, Controller],
 ) -> None:
     bridge, controller = listed
-    before = told(listed)["rules"]["arp"]
+    before = shown(listed)["rules"]["arp"]
     asked = frame(eth_type=0x0806, dst=raw.BROADCAST, arp=(1, "10.0.0.1", "10.0.0.2"))
     bridge.forget_sent()
     bridge.inject(IN1, *[asked] * 15)
     bridge.inject(IN2, *[asked] * 15)
     passed = bridge.sent(OUT).count(asked)
     assert 10 <= passed <= 12  # a burst of one second; the clock of the switch stands still
-    after = told(listed)["rules"]["arp"]
+    after = shown(listed)["rules"]["arp"]
     assert after["packets"] - before["packets"] == 30
     assert after["over_rate"] - before["over_rate"] == 30 - passed
     (event,) = controller.events("acl.limited")
     assert event["data"] == {"acl": "guests", "rule": "arp", "dropped": 30 - passed}
-    told(listed)
+    shown(listed)
     assert controller.events("acl.limited.cleared")
     bridge.switch.warp(2)
     assert bridge.send(IN1, asked) >= {OUT}  # it recovers by itself
@@ -159,8 +159,11 @@ def test_bpdus_pass_whatever_the_list_says(listed: tuple[Bridge, Controller]) ->
 
 def test_who_has_a_list_and_a_list_that_nobody_has(listed: tuple[Bridge, Controller]) -> None:
     bridge, _ = listed
-    assert told(listed)["ports"] == [{"number": IN1, "name": "in1"}, {"number": IN2, "name": "in2"}]
-    unused = told(listed, "unused")
+    assert shown(listed)["ports"] == [
+        {"number": IN1, "name": "in1"},
+        {"number": IN2, "name": "in2"},
+    ]
+    unused = shown(listed, "unused")
     assert unused["ports"] == []
     assert unused["rules"]["any"]["packets"] is None
     numbers = {f"reg3={acl_number(name):#x}" for name in ("guests", "lab")}
@@ -205,7 +208,7 @@ def reload(controller: Controller, text: str) -> dict[str, int]:
 def test_hits_outlive_changes_of_the_list_and_repairs(listed: tuple[Bridge, Controller]) -> None:
     bridge, controller = listed
     bridge.inject(IN1, frame(proto=6, ports=(1, 80)), frame(ports=(67, 68)))
-    before, since = packets(listed), told(listed)["rules"]["web"]["since"]
+    before, since = packets(listed), shown(listed)["rules"]["web"]["since"]
     bridge.inject(IN1, frame(proto=6, ports=(1, 443)), frame(proto=6, ports=(1, 80)))
     bridge.switch.settle()
     # A rule that meets one of the four flows of `web` in front of all: that one gives way.
@@ -221,24 +224,24 @@ def test_hits_outlive_changes_of_the_list_and_repairs(listed: tuple[Bridge, Cont
     wait_for(lambda: web_flows(bridge) == 4, "the flows to be back")
     bridge.inject(IN1, frame(proto=6, ports=(1, 80)))
     assert packets(listed) == before | {"web": before["web"] + 3}
-    assert told(listed)["rules"]["web"]["since"] == since
+    assert shown(listed)["rules"]["web"]["since"] == since
 
 
 def test_hits_outlive_a_port_and_the_controller(listed: tuple[Bridge, Controller]) -> None:
     bridge, controller = listed
     bridge.inject(IN1, frame(proto=6, ports=(1, 80)), frame(ports=(67, 68)))
-    before, since = packets(listed), told(listed)["rules"]["web"]["since"]
+    before, since = packets(listed), shown(listed)["rules"]["web"]["since"]
     bridge.del_port(IN2)
-    wait_for(lambda: len(told(listed)["ports"]) == 1, "the port to be gone")
+    wait_for(lambda: len(shown(listed)["ports"]) == 1, "the port to be gone")
     bridge.add_port(IN2, "in2")
-    wait_for(lambda: len(told(listed)["ports"]) == 2, "the port to be back")
+    wait_for(lambda: len(shown(listed)["ports"]) == 2, "the port to be back")
     assert packets(listed) == before
     controller.kill9()
     delete_web(bridge)
     bridge.inject(IN1, frame(ports=(67, 68)))
     controller.start()
     controller.wait_ready(bridge)
-    after = told(listed)["rules"]
+    after = shown(listed)["rules"]
     # A new controller knows what the switch has: of `web` since now, of others since ever.
     assert after["web"]["packets"] == 0
     assert after["web"]["since"] > since

@@ -189,7 +189,7 @@ def test_a_rule_that_does_not_say_which_ip_is_of_ipv6_too(
     assert yes in bridge.sent(2)
 
 
-def test_the_switch_tells_each_flow_as_it_was_told(bare: tuple[Bridge, Wire]) -> None:
+def test_the_switch_tells_each_flow_as_it_was_reported(bare: tuple[Bridge, Wire]) -> None:
     """Otherwise every look would find all of them wrong, and send them again."""
     _, wire = bare
     lists = bridge_with(**{LIST: rules_of(EVERY_FIELD)})

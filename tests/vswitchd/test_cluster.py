@@ -247,14 +247,14 @@ def test_a_switch_of_a_controller_in_no_cluster_is_left_alone(
         alone.connect(bridge)
         site.connect(bridge, alone.target)
 
-        def told() -> bool:
+        def reported() -> bool:
             return any(
                 event["datapath_id"] == bridge.dpid16
                 for member in site.members.values()
                 for event in member.events("bridge.standby")
             )
 
-        wait_for(told, "a member to say that it waits", tick=vswitchd.step, seconds=30)
+        wait_for(reported, "a member to say that it waits", tick=vswitchd.step, seconds=30)
         assert _in_line(alone, bridge)
         assert not any(site.serves(name, bridge) for name in NAMES)
         alone.terminate()
@@ -274,11 +274,11 @@ def test_without_etcd_all_hold_still_and_flows_stay(site: Site, etcd: EtcdNodes)
     learn(site.members[owner], bridge, 1, port=1)
     flows = {flow.identity for flow in bridge.flows()}
     (node,) = etcd.nodes
-    told = len(site.events(owner, "cluster.lost"))
+    before = len(site.events(owner, "cluster.lost"))
     node.signal(signal.SIGSTOP)
     try:
         wait_for(
-            lambda: len(site.events(owner, "cluster.lost")) > told, "it to be told", seconds=30
+            lambda: len(site.events(owner, "cluster.lost")) > before, "it to be told", seconds=30
         )
         wait_for(lambda: not site.has(owner), "the owner to hold still")
         assert {flow.identity for flow in bridge.flows()} == flows
@@ -334,8 +334,8 @@ def test_groups_are_where_they_were_when_the_switch_has_another_owner(site: Site
     site.members[owner].kill9()
     site.wait_owner(other)
     assert entries(bridge) == held
-    told = {entry["group"]: entry["type"] for entry in site.members[other].get(mdb)["entries"]}
-    assert told == {JOINED: "temp", SET: "permanent"}
+    types = {entry["group"]: entry["type"] for entry in site.members[other].get(mdb)["entries"]}
+    assert types == {JOINED: "temp", SET: "permanent"}
 
 
 def test_what_was_set_and_who_is_held_go_with_the_switch_to_its_next_owner(site: Site) -> None:
@@ -358,8 +358,8 @@ def test_what_was_set_and_who_is_held_go_with_the_switch_to_its_next_owner(site:
     assert (held["mac"], held["port"]["number"], held["reason"]) == (A, 3, "sticky")
     assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == set()
     assert bridge.send(3, frames.ethernet(frames.BROADCAST, A)) == {1, 2, LOCAL}
-    told = [one["data"]["settings"] for one in site.events(other, "config.restored")]
-    assert "multicast.mcast_query_interval: default -> 77.0" in told[-1]
+    restored = [one["data"]["settings"] for one in site.events(other, "config.restored")]
+    assert "multicast.mcast_query_interval: default -> 77.0" in restored[-1]
 
 
 def test_the_other_takes_over_when_the_owner_is_killed(site: Site) -> None:

@@ -66,15 +66,15 @@ def guarded(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[[st
         bridge.destroy()
 
 
-def told(controller: Controller, bridge: Bridge, kind: str) -> list[dict[str, Any]]:
+def events_of(controller: Controller, bridge: Bridge, kind: str) -> list[dict[str, Any]]:
     """The events of that kind about the bridge."""
     return [event for event in controller.events(kind) if event["datapath_id"] == bridge.dpid16]
 
 
-def wait_told(controller: Controller, bridge: Bridge, kind: str, count: int = 1) -> dict[str, Any]:
+def wait_event(controller: Controller, bridge: Bridge, kind: str, count: int = 1) -> dict[str, Any]:
     """Wait for so many of them; the last."""
-    wait_for(lambda: len(told(controller, bridge, kind)) == count, f"{count} {kind}")
-    return told(controller, bridge, kind)[-1]
+    wait_for(lambda: len(events_of(controller, bridge, kind)) == count, f"{count} {kind}")
+    return events_of(controller, bridge, kind)[-1]
 
 
 def of(bridge: Bridge, feature: int, table: int = TableId.SOURCE) -> list[Flow]:
@@ -175,7 +175,7 @@ class TestLocked:
         wait_for(lambda: {flow.identity for flow in bridge.flows()} == flows, "the same flows")
         assert bridge.send(1, frames.ethernet(B, D)) == set()
         wait_dropped(controller, bridge, "locked")
-        assert wait_told(controller, bridge, "port.locked.limited")["port"] == 1
+        assert wait_event(controller, bridge, "port.locked.limited")["port"] == 1
 
 
 class TestSticky:
@@ -199,7 +199,7 @@ class TestSticky:
         learn(controller, bridge, 1, port=1)
         learn(controller, bridge, 3, port=3)
         bridge.inject(2, frames.ethernet(C, A))
-        event = wait_told(controller, bridge, "fdb.held")
+        event = wait_event(controller, bridge, "fdb.held")
         assert event["data"]["reason"] == "sticky"
         wait_for(lambda: of(bridge, Feature.HELD), "the thief's frames to be dropped")
         assert bridge.send(2, frames.ethernet(C, A)) == set()
@@ -226,7 +226,7 @@ class TestSticky:
         wait_for(lambda: halves(bridge, A) == (0, 0), "the port's flows to go")
         assert controller.where(bridge, A) == 1
         bridge.inject(2, frames.ethernet(C, A))
-        wait_told(controller, bridge, "fdb.held")
+        wait_event(controller, bridge, "fdb.held")
         bridge.link(1, up=True)
         wait_for(lambda: halves(bridge, A) == (1, 1), "the port's flows to come back")
         assert controller.where(bridge, A) == 1
@@ -267,7 +267,7 @@ class TestPortLimit:
         wait_for(lambda: gates(bridge) == {"in_port=1"}, "the gate to close")
         assert bridge.send(1, frames.ethernet(frames.BROADCAST, C)) == set()
         assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == {2, 3, LOCAL}
-        event = wait_told(controller, bridge, "fdb.limit")
+        event = wait_event(controller, bridge, "fdb.limit")
         assert event["data"]["drop"] is True
         assert controller.where(bridge, C) is None
         wait_dropped(controller, bridge, "full")
@@ -275,7 +275,7 @@ class TestPortLimit:
         bridge.inject(1, frames.ethernet(C, A))
         bridge.switch.warp(22)  # B ages out, A does not
         wait_forgotten(controller, bridge, B)
-        wait_told(controller, bridge, "fdb.limit.cleared")
+        wait_event(controller, bridge, "fdb.limit.cleared")
         wait_for(lambda: gates(bridge) == set(), "the gate to open")
         learn(controller, bridge, 3, port=1)
 
@@ -311,10 +311,10 @@ class TestVlanLimit:
         learn(controller, bridge, 3, port=3)  # in no VLAN: not concerned
         learn(controller, bridge, 1, port=3, vlan=7)
         assert bridge.send(2, frames.ethernet(A, B, vlan=7)) == {3}
-        assert wait_told(controller, bridge, "fdb.limit")["data"]["vlan"] == 7
+        assert wait_event(controller, bridge, "fdb.limit")["data"]["vlan"] == 7
         assert controller.flush(bridge, vlan=7) == 2
         wait_for(lambda: gates(bridge) == set(), "the gates to open")
-        wait_told(controller, bridge, "fdb.limit.cleared")
+        wait_event(controller, bridge, "fdb.limit.cleared")
         learn(controller, bridge, 3, port=1, vlan=7)
 
     def test_what_is_beyond_floods_where_that_is_asked(
@@ -324,7 +324,7 @@ class TestVlanLimit:
         learn(controller, bridge, 1, port=1, vlan=8)
         frame = frames.ethernet(frames.BROADCAST, B, vlan=8)
         assert bridge.send(2, frame) == {1, 3, LOCAL}
-        wait_told(controller, bridge, "fdb.limit")
+        wait_event(controller, bridge, "fdb.limit")
         assert controller.where(bridge, B, 8) is None
         assert gates(bridge) == set()
 
@@ -335,7 +335,7 @@ class TestMoves:
     ) -> None:
         bridge = guarded("any")
         self.flap(controller, bridge)
-        event = wait_told(controller, bridge, "fdb.held")
+        event = wait_event(controller, bridge, "fdb.held")
         assert event["data"]["reason"] == "moves"
         wait_learned(controller, bridge, A, 1)  # where it was before
         (entry,) = controller.fdb(bridge, mac=A)
@@ -383,7 +383,7 @@ class TestMoves:
         wait_for(lambda: of(bridge, Feature.HELD), "it to be held")
         path = f"/v1/bridges/{bridge.dpid16}/fdb/held/0/{A}"
         assert controller.api("DELETE", path).status == 204
-        wait_told(controller, bridge, "fdb.held.cleared")
+        wait_event(controller, bridge, "fdb.held.cleared")
         wait_for(lambda: not of(bridge, Feature.HELD), "its flow to go")
         assert controller.api("DELETE", path).status == 404
         learn(controller, bridge, 1, port=2)
@@ -398,7 +398,7 @@ class TestMoves:
             controller.flush(bridge, mac=A)
             wait_forgotten(controller, bridge, A)
             learn(controller, bridge, 1, port=port)
-        assert told(controller, bridge, "fdb.held") == []
+        assert events_of(controller, bridge, "fdb.held") == []
 
     @staticmethod
     def flap(controller: Controller, bridge: Bridge) -> None:

@@ -92,7 +92,7 @@ class Neighbour:
         log = (self._switch.dir / "ovs-vswitchd.log").read_text()
         return len(re.findall(rf"member n{number}: (?:en|dis)abled", log))
 
-    def told(self) -> list[int]:
+    def received(self) -> list[int]:
         """The LACPDUs that have come to each of its members."""
         self._switch.settle()
         shown = self._switch.appctl("lacp/show-stats", "bond0")
@@ -182,8 +182,8 @@ def test_a_storm_by_one_member_leaves_the_other_alone(
     both_use(bridge, neighbour, {1, 2})
     before, changes = taken_in(controller), neighbour.changes(1)
     strangers = [Information(System(0, number), number, 1, 1, State(0x3F)) for number in range(400)]
-    told = [encode_lacpdu(one, one, one.key).hex() for one in strangers]
-    bridge.switch.appctl("netdev-dummy/receive", "m2", *told)
+    frames = [encode_lacpdu(one, one, one.key).hex() for one in strangers]
+    bridge.switch.appctl("netdev-dummy/receive", "m2", *frames)
     bridge.switch.step()
     wait_for(lambda: used(bridge) == {1}, "the storm to tell", tick=bridge.switch.in_pace())
     assert taken_in(controller) - before < 200
@@ -267,9 +267,9 @@ def test_a_controller_that_ends_speaks_once_more(
     """So the partner's timeout begins anew."""
     neighbour.bond()
     both_use(bridge, neighbour, {1, 2})
-    told = neighbour.told()
+    before = neighbour.received()
     controller.terminate()
-    assert all(now > then for then, now in zip(told, neighbour.told(), strict=True))
+    assert all(now > then for then, now in zip(before, neighbour.received(), strict=True))
     controller.start()
     controller.wait_ready(bridge)
 

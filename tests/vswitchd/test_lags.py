@@ -296,7 +296,7 @@ def test_a_controller_that_starts_again_changes_nothing(
 
 
 @pytest.mark.thorough  # a member has to be silent for half a minute
-def test_a_partner_that_sends_by_one_member_alone_is_told_of(
+def test_a_partner_that_sends_by_one_member_alone_is_reported(
     bridge: Bridge, controller: Controller
 ) -> None:
     """It may be active-backup, and take nothing by the others."""

@@ -82,8 +82,8 @@ def of_lldp(bridge: Bridge) -> list[Flow]:
 
 def port(controller: Controller, bridge: Bridge, name: str) -> dict[str, Any]:
     """How LLDP stands there."""
-    told = controller.get(f"/v1/bridges/{bridge.dpid16}/lldp")["ports"]
-    found: dict[str, Any] = next(own for own in told if own["name"] == name)
+    entries = controller.get(f"/v1/bridges/{bridge.dpid16}/lldp")["ports"]
+    found: dict[str, Any] = next(own for own in entries if own["name"] == name)
     return found
 
 
@@ -103,8 +103,8 @@ def test_neighbours_are_heard_and_no_frame_is_passed_on(
     wait_for(lambda: port(controller, first, "host")["neighbours"], "it", tick=first.switch.step)
     (known,) = port(controller, first, "host")["neighbours"]
     assert (known["system_name"], known["own"]) == ("guest", None)
-    (told,) = controller.get("/v1/topology")["neighbours"]
-    assert (told["port"]["name"], told["trusted"]) == ("host", False)
+    (neighbour,) = controller.get("/v1/topology")["neighbours"]
+    assert (neighbour["port"]["name"], neighbour["trusted"]) == ("host", False)
 
 
 def test_own_bridges_prove_who_they_are_and_an_aggregation_is_one_link(
@@ -122,7 +122,7 @@ def test_own_bridges_prove_who_they_are_and_an_aggregation_is_one_link(
     assert (found["source"], found["lag"]["a"], found["lag"]["b"]) == ("lldp", "lag0", "lag0")
 
 
-def test_whoever_floods_it_is_held_back_and_told_of(
+def test_whoever_floods_it_is_held_back_and_reported(
     controller: Controller, bridges: tuple[Bridge, Bridge], on: None
 ) -> None:
     first, _ = bridges
@@ -139,7 +139,7 @@ def test_whoever_floods_it_is_held_back_and_told_of(
     assert port(controller, first, "host")["counters"]["received"] - before < 200
 
 
-def test_turned_off_the_neighbours_are_told(
+def test_turned_off_the_neighbours_are_reported(
     controller: Controller, bridges: tuple[Bridge, Bridge]
 ) -> None:
     first, _ = bridges

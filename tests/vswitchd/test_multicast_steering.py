@@ -116,8 +116,8 @@ def test_a_permanent_entry_needs_nobody_to_ask_for_it_and_survives_kill_9(
     controller.restart()
     controller.wait_ready(bridge)
     assert entries(bridge) == held
-    told = controller.get(mdb)["entries"]
-    assert [(entry["group"], entry["source"], entry["type"]) for entry in told] == [
+    listed = controller.get(mdb)["entries"]
+    assert [(entry["group"], entry["source"], entry["type"]) for entry in listed] == [
         (GROUP, None, "permanent"),
         (OTHER, "10.9.0.1", "permanent"),
     ]

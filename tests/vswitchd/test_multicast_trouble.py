@@ -216,8 +216,8 @@ def test_random_damage_harms_nobody(bridge: Bridge, controller: Controller) -> N
     wait_for(lambda: controller.bridge(bridge)["in_line"], "the switch to be in line")
     assert controller.alive
     assert "Traceback" not in controller.log()
-    told = counters(controller, bridge, 1)
-    assert sum(seen for name, seen in told.items() if name.startswith("drop_")) > 20, told
+    counts = counters(controller, bridge, 1)
+    assert sum(seen for name, seen in counts.items() if name.startswith("drop_")) > 20, counts
 
 
 # --- too much --------------------------------------------------------------------------------

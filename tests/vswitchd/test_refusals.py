@@ -41,7 +41,7 @@ def unlimit(bridge: Bridge) -> None:
     bridge.switch.vsctl("clear", "Bridge", bridge.name, "flow_tables")
 
 
-def told(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
+def messages_of(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
     """The messages of the bridge's events of that kind."""
     return [
         event["message"]
@@ -50,13 +50,13 @@ def told(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
     ]
 
 
-def test_a_full_admission_table_is_told_and_the_switch_not_in_line(
+def test_a_full_admission_table_is_reported_and_the_switch_not_in_line(
     unset: Bridge, controller: Controller
 ) -> None:
     limit(unset, TableId.ADMISSION, 3)
     unset.set_controller(controller.target)
     wait_for(
-        lambda: bool(told(controller, unset, "openflow.refused")),
+        lambda: bool(messages_of(controller, unset, "openflow.refused")),
         "the refusal to be told",
         tick=unset.switch.step,
     )
@@ -65,13 +65,13 @@ def test_a_full_admission_table_is_told_and_the_switch_not_in_line(
     assert status["connected"]
     assert not status["in_line"]
     assert any("table admission" in text and "full" in text for text in status["refused"])
-    messages = told(controller, unset, "openflow.refused")
+    messages = messages_of(controller, unset, "openflow.refused")
     assert len(messages) == len(set(messages)), "each refusal once"
     unlimit(unset)
     controller.wait_ready(unset)
     assert unset.send(1, frames.arp_request(frames.host(1))) == {2, 3, 0xFFFFFFFE}
     assert controller.bridge(unset)["refused"] == []
-    assert told(controller, unset, "openflow.refused.cleared")
+    assert messages_of(controller, unset, "openflow.refused.cleared")
 
 
 def test_a_full_destination_table_tells_its_story_once(
@@ -90,8 +90,8 @@ def test_a_full_destination_table_tells_its_story_once(
             ),
             "the refusal to be counted",
         )
-    (message,) = told(controller, unset, "openflow.refused")
+    (message,) = messages_of(controller, unset, "openflow.refused")
     assert "a flow of table destination (learned): the table is full" in message
-    assert told(controller, unset, "openflow.refused.cleared") == []
+    assert messages_of(controller, unset, "openflow.refused.cleared") == []
     assert not controller.bridge(unset)["in_line"]
     assert unset.send(3, frames.ethernet(frames.host(5), frames.host(1))) == {1, 2, 0xFFFFFFFE}

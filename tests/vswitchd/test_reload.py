@@ -65,13 +65,13 @@ def test_a_vlan_comes_and_goes(bridge: Bridge, controller: Controller) -> None:
     assert bridge.send(1, broadcast(1)) == {2, 3, 4, LOCAL}
     before = table(bridge)
     configure(controller, bridge, "{ports: {PORT1: {vlan: 10}, 2: {vlan: 10}}}")
-    told = reload(controller)
-    assert [own["name"] for own in told["bridges"]] == [bridge.name]
-    assert told["bridges"][0]["changes"] == [
+    answer = reload(controller)
+    assert [own["name"] for own in answer["bridges"]] == [bridge.name]
+    assert answer["bridges"][0]["changes"] == [
         f"ports.{bridge.name}p1.vlan: default -> 10",
         "ports.2.vlan: default -> 10",
     ]
-    assert sum(told["bridges"][0]["sent"].values()) > 0
+    assert sum(answer["bridges"][0]["sent"].values()) > 0
     goes(bridge, 1, {2})
     goes(bridge, 3, {4, LOCAL})
     controller.configure("")
@@ -164,16 +164,16 @@ def test_what_was_set_at_run_time_stays_until_the_file_changes_it(
     configure(controller, bridge, f"{{ageing_time: 60, static: [{{mac: '{B}', port: PORT2}}]}}")
     (changed,) = reload(controller)["bridges"]
     assert (changed["dropped"], len(changed["changes"])) == ([], 2)
-    told = controller.get(f"{path}/multicast")
-    assert told["parameters"]["mcast_querier"]
+    answer = controller.get(f"{path}/multicast")
+    assert answer["parameters"]["mcast_querier"]
     (changed,) = reload(controller, reset="true")["bridges"]
     assert set(changed["dropped"]) == {
         f"ports.{name}.multicast.mcast_router: 2 -> default",
         "multicast.mcast_querier: true -> default",
     }
     assert len(changed["changes"]) == 2
-    told = controller.get(f"{path}/multicast")
-    assert not told["parameters"]["mcast_querier"]
+    answer = controller.get(f"{path}/multicast")
+    assert not answer["parameters"]["mcast_querier"]
     assert bridge.send(3, frames.ethernet(A, frames.host(9))) == {1}
     assert bridge.send(3, frames.ethernet(B, frames.host(9))) == {2}
     controller.configure("")
@@ -181,7 +181,7 @@ def test_what_was_set_at_run_time_stays_until_the_file_changes_it(
     assert {entry["mac"] for entry in controller.fdb(bridge, type="static")} == {A}
 
 
-def test_a_bridge_by_its_name_is_never_told_anything_else(
+def test_a_bridge_by_its_name_is_never_reported_anything_else(
     vswitchd: VSwitchd, controller: Controller
 ) -> None:
     bridge = vswitchd.add_bridge(ports=3)
@@ -263,10 +263,10 @@ def test_drop_ins_are_merged_into_the_file(bridge: Bridge, controller: Controlle
 
 def test_addresses_of_our_own_wait_for_a_restart(bridge: Bridge, controller: Controller) -> None:
     controller.configure("api: {port: 8081}\nchannel: {host: '::'}")
-    told = reload(controller)
-    assert told["restart"] == ["api.port", "channel.host"]
-    assert told["bridges"] == []
-    assert "restart" in told["message"]
+    answer = reload(controller)
+    assert answer["restart"] == ["api.port", "channel.host"]
+    assert answer["bridges"] == []
+    assert "restart" in answer["message"]
 
 
 @pytest.mark.parametrize(

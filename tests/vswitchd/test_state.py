@@ -33,7 +33,7 @@ def controller(controller_factory: Callable[..., Controller], disk: Path) -> Con
     return controller_factory(options=("--state-dir", str(disk)))
 
 
-def test_a_full_disk_is_told_and_what_was_asked_for_is_saved_later(
+def test_a_full_disk_is_reported_and_what_was_asked_for_is_saved_later(
     bridge: Bridge, controller: Controller, disk: Path
 ) -> None:
     put_static(controller, bridge, S, 2)

@@ -33,7 +33,7 @@ def test_each_entry_knows_when_it_was_seen_and_when_used(
         learn(controller, bridge, number, port=port)
     learned = time.monotonic()
 
-    def told() -> dict[str, tuple[float, float]]:
+    def entry_times() -> dict[str, tuple[float, float]]:
         """For each host: how long after it was learned it was last seen, and last used."""
         since = time.monotonic() - learned
         entries = controller.fdb(bridge, type="learned")
@@ -44,8 +44,8 @@ def test_each_entry_knows_when_it_was_seen_and_when_used(
     wait_for(lambda: time.monotonic() > learned + 1, "times that can be told apart")
     bridge.inject(1, frames.ethernet(B, A))  # A is seen, B is used, C neither
     bridge.switch.settle()
-    wait_for(lambda: told()[A][0] > 0.9, "A to have been seen")
-    times = told()
+    wait_for(lambda: entry_times()[A][0] > 0.9, "A to have been seen")
+    times = entry_times()
     assert times[B][1] > 0.9
     assert max(times[A][1], times[B][0], *times[frames.host(3)]) < 0.5
 

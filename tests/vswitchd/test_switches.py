@@ -41,11 +41,11 @@ def test_a_second_switch_of_the_same_datapath_id_is_refused(
     twin = vswitchd_factory().add_bridge(ports=2, dpid=bridge.dpid)
     twin.set_controller(controller.target)
 
-    def told() -> bool:
+    def reported() -> bool:
         twin.switch.step()
         return bool(controller.events("bridge.duplicate"))
 
-    wait_for(told, "an event about the duplicate")
+    wait_for(reported, "an event about the duplicate")
     assert bridge.dpid16 in controller.log()
     assert "bridge.duplicate" in controller.log()
     assert twin.flows() == []
@@ -79,8 +79,8 @@ def test_a_bridge_that_is_deleted_and_made_again_has_its_name_back(
     old.destroy()
 
     def known() -> dict[str, str]:
-        told = controller.get("/v1/bridges")["bridges"]
-        return {bridge["datapath_id"]: bridge["name"] for bridge in told}
+        answer = controller.get("/v1/bridges")["bridges"]
+        return {bridge["datapath_id"]: bridge["name"] for bridge in answer}
 
     wait_for(lambda: known() == {}, "the bridge to be forgotten")
     assert f'datapath_id="{old.dpid16}"' not in controller.get("/metrics")

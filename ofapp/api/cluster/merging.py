@@ -28,33 +28,34 @@ MOST_EVENTS = 1000
 
 def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """Merge `BridgeList`s."""
-    told = {member: answer["bridges"] for member, answer in answers.items()}
-    found = _believed(told, claimed, lambda own: (own["datapath_id"], own["connected"]))
+    reported = {member: answer["bridges"] for member, answer in answers.items()}
+    found = _believed(reported, claimed, lambda own: (own["datapath_id"], own["connected"]))
     return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
 
 
 def merge_forgotten(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """Merge `Forgotten`s."""
     del claimed  # removed bridges have no owner
-    return {"forgotten": sorted({each for told in answers.values() for each in told["forgotten"]})}
+    names = {name for answer in answers.values() for name in answer["forgotten"]}
+    return {"forgotten": sorted(names)}
 
 
 def merge_around(
-    told: Mapping[str, Sequence[Surroundings]], claimed: Claimed
+    reported: Mapping[str, Sequence[Surroundings]], claimed: Claimed
 ) -> dict[str, Surroundings]:
     """Merge the surroundings of bridges, by datapath id."""
-    return _believed(told, claimed, lambda own: (f"{own.datapath_id:016x}", own.connected))
+    return _believed(reported, claimed, lambda own: (f"{own.datapath_id:016x}", own.connected))
 
 
 def _believed(
-    told: Mapping[str, Iterable[T]], claimed: Claimed, about: Callable[[T], tuple[str, bool]]
+    reported: Mapping[str, Iterable[T]], claimed: Claimed, about: Callable[[T], tuple[str, bool]]
 ) -> dict[str, T]:
     """Select each bridge's owner's answer; without an owner, that of a member with its switch.
 
     about: gives a bridge's datapath id, and whether its switch is connected.
     """
     found: dict[str, T] = {}
-    for member, bridges in sorted(told.items()):
+    for member, bridges in sorted(reported.items()):
         for bridge in bridges:
             datapath_id, connected = about(bridge)
             if claimed(datapath_id) in (None, member):

@@ -89,7 +89,8 @@ class Cluster(BaseModel):
 
     name: str | None = Field(description="null = this controller is in no cluster")
     member: str | None = Field(description="this controller's own name there")
-    told: str = Field(description="state of this member, in words")
+    status: str = Field(description="state of this member, in words")
+    told: str = Field(description="the same as `status`; removed in 0.4", deprecated=True)
     renewed: float | None = Field(
         description="seconds since etcd renewed this member's lease; null = it has none"
     )
@@ -116,16 +117,20 @@ class OwnBridges(BaseModel):
 def cluster_view(surface: Surface | None) -> Cluster:
     """The state of the cluster as this member sees it."""
     if surface is None:
-        return Cluster(name=None, member=None, told=ALONE, renewed=None, members=[], bridges=[])
+        return Cluster(
+            name=None, member=None, status=ALONE, told=ALONE, renewed=None, members=[], bridges=[]
+        )
     claims = sorted(surface.claims.all(), key=lambda claim: claim.datapath_id)
     counts: dict[str, int] = {}
     leases = surface.leases()
+    status = surface.describe()
     for claim in claims:
         counts[claim.member] = counts.get(claim.member, 0) + 1
     return Cluster(
         name=surface.name,
         member=surface.members.own,
-        told=surface.describe(),
+        status=status,
+        told=status,
         renewed=surface.renewed(),
         members=[_member(one, counts, leases.get(one.lease)) for one in surface.members.all()],
         bridges=[

@@ -50,35 +50,37 @@ class IpAddresses:
         self.counters: Counter[str] = Counter()
         self._fdb = fdb
         self._most = hosts
-        self._told: dict[int, tuple[bytes, ...]] = {}  # by VID << 48 | MAC, the last heard last
+        self._addresses: dict[
+            int, tuple[bytes, ...]
+        ] = {}  # by VID << 48 | MAC, the last heard last
         self._full = False
         self._round: Iterator[int] = iter(())  # hosts that may be forgotten
 
     def __len__(self) -> int:
         """Number of hosts."""
-        return len(self._told)
+        return len(self._addresses)
 
     def of(self, vid: int, mac: int) -> tuple[bytes, ...]:
         """The addresses of a host, the latest first."""
-        return self._told.get(vid << 48 | mac, ())[::-1]
+        return self._addresses.get(vid << 48 | mac, ())[::-1]
 
     def hosts(self) -> Iterator[tuple[Host, tuple[bytes, ...]]]:
         """Hosts with known addresses that are in the FDB; changes meanwhile are safe."""
-        for key, own in list(self._told.items()):
+        for key, own in list(self._addresses.items()):
             host = key >> 48, key & MAC_MASK
             if self._fdb.get(*host) is not None:
                 yield host, own
 
     def having(self, address: bytes) -> frozenset[Host]:
         """Hosts in the FDB that have used the address."""
-        found = [key for key, own in self._told.items() if address in own]
+        found = [key for key, own in self._addresses.items() if address in own]
         hosts = ((key >> 48, key & MAC_MASK) for key in found)
         return frozenset(host for host in hosts if self._fdb.get(*host) is not None)
 
     def hear(self, frames: Iterable[tuple[int, bytes]]) -> list[Effect]:
         """Read the senders' addresses from frames, each with its port."""
         effects: list[Effect] = []
-        told, tables = self._told, self._fdb.tables
+        known, tables = self._addresses, self._fdb.tables
         for port, frame in frames:
             address = own_address(frame)
             if address is None:
@@ -88,15 +90,15 @@ class IpAddresses:
             if entry is not None and entry.port != port:
                 continue  # another host uses this MAC address: ignored
             key = vid << 48 | mac
-            before = told.get(key)
+            before = known.get(key)
             if before is None:
-                if len(told) < self._most or self._has_room():
-                    told[key] = (address,)
+                if len(known) < self._most or self._has_room():
+                    known[key] = (address,)
                 else:
                     self._refuse(effects)
             elif before[-1] != address:
-                told[key] = self._with(before, address)
-        if self._full and len(told) < self._most * 7 // 8:
+                known[key] = self._with(before, address)
+        if self._full and len(known) < self._most * 7 // 8:
             self._full = False
             effects.append(FDB_IP_FULL_CLEARED.event("there is room for IP addresses again"))
         return effects
@@ -114,10 +116,10 @@ class IpAddresses:
         for _ in range(_LOOKS):
             key = next(self._round, None)
             if key is None:
-                self._round = iter(list(self._told))
+                self._round = iter(list(self._addresses))
             elif self._fdb.get(key >> 48, key & MAC_MASK) is None:
-                self._told.pop(key, None)
-        return len(self._told) < self._most
+                self._addresses.pop(key, None)
+        return len(self._addresses) < self._most
 
     def _refuse(self, effects: list[Effect]) -> None:
         self.counters["ip_hosts_refused"] += 1

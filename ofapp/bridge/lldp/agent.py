@@ -183,10 +183,10 @@ class Agent:
     def _send(self, octets: bytes) -> SendFrame:
         return SendFrame(frozenset({self.local.number}), pdu.frame(self.local, octets))
 
-    def _refuse(self, told: bool) -> list[Effect]:
+    def _refuse(self, reported: bool) -> list[Effect]:
         self.counters["too_many"] += 1
         text = "there are more LLDP neighbours than there is room for"
-        return [] if told else [self._event(LLDP_LIMIT, text)]
+        return [] if reported else [self._event(LLDP_LIMIT, text)]
 
     def _forged_events(self, now: float) -> list[Effect]:
         text = "a host there impersonates a bridge of this controller"

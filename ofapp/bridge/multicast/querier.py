@@ -158,8 +158,8 @@ class Querier(Timed):
             self.active_at = now + query.max_resp
         if changed:
             who = text(source)
-            told = f"querier is {who} at ", PortNumber(port)
-            scope.emit(MCAST_QUERIER, told, port, querier=who)
+            message = f"querier is {who} at ", PortNumber(port)
+            scope.emit(MCAST_QUERIER, message, port, querier=who)
         return not proxy
 
     def hold(self, scope: Scope, query: Query) -> float:

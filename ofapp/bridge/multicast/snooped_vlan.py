@@ -318,8 +318,8 @@ class SnoopedVlan:
             return
         if port.number not in self.routers:
             self.routers[port.number] = RouterPort(self.scope.place, port.number)
-            told = f"router {text(router)} heard at ", PortNumber(port.number)
-            self.scope.emit(MCAST_ROUTER, told, port.number)
+            message = f"router {text(router)} heard at ", PortNumber(port.number)
+            self.scope.emit(MCAST_ROUTER, message, port.number)
         self._hear_at(port.number, kind, router, until)
         doubt, timers = self._doubt, self._shared.timers
         if self.scope.uncertain:
@@ -411,8 +411,8 @@ class SnoopedVlan:
             case RouterPort():
                 if timed.expire(now):
                     del self.routers[timed.port]
-                    told = "no router at ", PortNumber(timed.port), " any more"
-                    self.scope.emit(MCAST_ROUTER, told, timed.port)
+                    message = "no router at ", PortNumber(timed.port), " any more"
+                    self.scope.emit(MCAST_ROUTER, message, timed.port)
                     self.refresh()
             case Doubt():
                 self._set_doubt(-inf)

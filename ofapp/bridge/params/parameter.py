@@ -139,7 +139,7 @@ class Parameter:
     def json_schema(self) -> dict[str, Any]:
         """The keywords of its JSON Schema beyond the type."""
         bounds = self.interval
-        told = {
+        schema = {
             "minimum": bounds.ge,
             "exclusiveMinimum": bounds.gt,
             "maximum": bounds.le,
@@ -147,7 +147,7 @@ class Parameter:
             "pattern": None if self.form is None else self.form.pattern,
             "enum": [*self.choices] if self.choices and self.type is int else None,
         }
-        return {key: value for key, value in told.items() if value is not None}
+        return {key: value for key, value in schema.items() if value is not None}
 
 
 @cache

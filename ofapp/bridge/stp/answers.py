@@ -6,7 +6,7 @@ under way. That time is not known: a busy switch answers a barrier after half a 
 that wait for that leave later still.
 
 So BPDUs between bridges of one controller are numbered by their port, and each has the number of
-the last one heard. An agreement counts if that BPDU, or one before it, told the port's present
+the last one heard. An agreement counts if that BPDU, or one before it, carried the port's present
 information. The numbers are in the seven octets that pad an RST BPDU's frame to its minimum size.
 Other bridges ignore those, so they see nothing new. Towards those there is the delay.
 

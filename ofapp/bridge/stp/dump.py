@@ -47,8 +47,8 @@ _OLDER = 2  # in which each port has all its values
 
 # Variables that are known from elsewhere, momentary, or counted since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
-_COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
-_SAID = {"serial", "unanswered", "heard", "says", "said", "told", "asked"}
+_COUNTED = {"drops_reported", "guard_counts", "sent", "received", "drops"}
+_SAID = {"serial", "unanswered", "heard", "says", "said", "last_number", "asked"}
 _MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SAID
 _NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
 _KEPT = dict.fromkeys(name for name in TreePort.__slots__ if name not in _NOT_KEPT)

@@ -54,7 +54,7 @@ def release(core: Core, port: TreePort, reason: str) -> None:
         release_loop_guard(core, port, reason)
     if port.self_loop:
         release_self_loop(core, port, reason)
-    port.drops_told.clear()
+    port.drops_reported.clear()
 
 
 def link_lost(core: Core, port: TreePort) -> None:
@@ -63,7 +63,7 @@ def link_lost(core: Core, port: TreePort) -> None:
         release_loop_guard(core, port, "the port is down")
     if port.self_loop:
         release_self_loop(core, port, "the port is down")
-    port.drops_told.clear()
+    port.drops_reported.clear()
 
 
 def release_bpdu_guard(core: Core, port: TreePort, reason: str) -> None:

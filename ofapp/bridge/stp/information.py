@@ -74,8 +74,8 @@ def _update(core: Core, port: TreePort) -> None:
     port.agreed = port.agreed and better
     if not better:
         forget_answers(port)
-    told = port.info_is is InfoIs.MINE or core.running(port.told_until)
-    if told and not better:
+    announced = port.info_is is InfoIs.MINE or core.running(port.told_until)
+    if announced and not better:
         # An agreement to the old information may be under way: see transmit.AGREEMENT_DELAY. It
         # runs from when the new information has been sent.
         port.agreement_from = PAUSED

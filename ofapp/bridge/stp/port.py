@@ -93,7 +93,7 @@ class TreePort:
         "designated_times",
         "disputed",
         "drops",
-        "drops_told",
+        "drops_reported",
         "edge_delay_while",
         "enabled",
         "err_disabled",
@@ -106,6 +106,7 @@ class TreePort:
         "heard",
         "hello_when",
         "info_is",
+        "last_number",
         "learn",
         "learning",
         "link",
@@ -160,7 +161,6 @@ class TreePort:
         "tc_ack",
         "tc_prop",
         "tc_while",
-        "told",
         "told_until",
         "topology",
         "transition",
@@ -185,7 +185,7 @@ class TreePort:
         self.sent: Counter[str] = Counter()
         self.received: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
-        self.drops_told: set[str] = set()
+        self.drops_reported: set[str] = set()
         self.stance: tuple[object, ...] = ()
         # The last BPDU sent: its contents, and its kind and frame, see `transmit`
         self.says: tuple[object, ...] = ()
@@ -247,7 +247,7 @@ class TreePort:
         self.agreement_from = self.told_until = EXPIRED
         # See `transmit.has_left`: numbers of the last BPDU, and of the first with the information
         # to be agreed to
-        self.told = self.asked = 0
+        self.last_number = self.asked = 0
         self.unheard = False
         # Not in 802.1D: address of the bridge that it hears, 0 for none yet, see `neighbour`
         self.peer = 0

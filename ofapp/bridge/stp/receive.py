@@ -82,5 +82,5 @@ def bridge_detection(core: Core, port: TreePort) -> None:
         and not is_late(core, port)
     ):
         port.oper_edge = True
-        told = PortNumber(port.port_no), ": no bridge heard, taken for an edge"
-        core.emit(STP_EDGE, told, port)
+        message = PortNumber(port.port_no), ": no bridge heard, taken for an edge"
+        core.emit(STP_EDGE, message, port)

@@ -107,12 +107,12 @@ def _set_root(core: Core, vector: PriorityVector, root_port: TreePort | None) ->
         core.root_times = Times(float(round(times.message_age + 1)), *times[1:])
     if old.root != vector.root:
         if root_port is None:
-            told: Text = "this bridge is the root"
+            message: Text = "this bridge is the root"
         else:
-            told = "new root, through ", PortNumber(root_port.port_no)
+            message = "new root, through ", PortNumber(root_port.port_no)
         core.emit(
             STP_ROOT,
-            told,
+            message,
             None,
             old=f"{old.root:016x}",
             new=f"{vector.root:016x}",

@@ -73,23 +73,23 @@ def port_transmit(core: Core, port: TreePort) -> None:
         return
     port.tc_ack = False
     port.hello_when = core.now + core.params.hello_time
-    port.told = core.own.next_number()
-    port.asked = port.asked or port.told
+    port.last_number = core.own.next_number()
+    port.asked = port.asked or port.last_number
     if port.role is Role.DESIGNATED:
         port.told_until = PAUSED
     if not core.hears_of_leaving:
-        has_left(port, port.told, core.now)
+        has_left(port, port.last_number, core.now)
     port.tx_count += 1
     if port.tx_count == 1:
         port.tx_decrement = core.now + _hold(port)
-    core.effects.append(SendBpdu(port.port_no, frame, port.told))
+    core.effects.append(SendBpdu(port.port_no, frame, port.last_number))
 
 
 def has_left(port: TreePort, number: int, now: float) -> None:
     """Start the timers that run from when a BPDU has been sent."""
     if port.agreement_from == PAUSED and 0 < port.asked <= number:
         port.agreement_from = now + AGREEMENT_DELAY
-    if port.told_until == PAUSED and number == port.told:
+    if port.told_until == PAUSED and number == port.last_number:
         port.told_until = now + AGREEMENT_DELAY
 
 

@@ -409,9 +409,9 @@ class SpanningTree:
 
     def _drop(self, port: TreePort, reason: str) -> None:
         port.drops[reason] += 1
-        if reason not in port.drops_told:
+        if reason not in port.drops_reported:
             # Once for each reason until the port recovers: a host can send a million of these.
-            port.drops_told.add(reason)
+            port.drops_reported.add(reason)
             self._core.emit(
                 STP_BPDU_DROPPED,
                 (PortNumber(port.port_no), f": BPDU dropped: {reason}"),

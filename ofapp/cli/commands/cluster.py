@@ -24,11 +24,11 @@ def show_cluster(json: JsonOption = False, client: Client = CONNECT) -> None:
         print_json(cluster)
         return
     if cluster["name"] is None:
-        say(cluster["told"])
+        say(cluster["status"])
         return
     age = cluster["renewed"]
     renewed = "it has no lease" if age is None else f"renewed {age:.1f} s ago"
-    say(f"cluster {cluster['name']}, seen by {cluster['member']} ({renewed}): {cluster['told']}")
+    say(f"cluster {cluster['name']}, seen by {cluster['member']} ({renewed}): {cluster['status']}")
     say()
     show_table(_MEMBERS, cluster["members"])
     say()

@@ -23,14 +23,14 @@ BRIDGE_LOST = EventKind(
     "Another controller became master of the switch.",
     "Nothing in a cluster; otherwise see which controllers the switch is given.",
 )
-OPENFLOW_LAG = EventKind(
-    "openflow.lag",
+OPENFLOW_THROTTLED = EventKind(
+    "openflow.throttled",
     WARNING,
     "A switch sends faster than it can be served; its input is throttled.",
     "Find the storm: `ofapp port show BRIDGE -s --watch 2`.",
 )
-OPENFLOW_LAG_CLEARED = EventKind(
-    "openflow.lag.cleared", INFO, "The switch's input is not throttled any more."
+OPENFLOW_THROTTLED_CLEARED = EventKind(
+    "openflow.throttled.cleared", INFO, "The switch's input is not throttled any more."
 )
 OPENFLOW_FAULT = EventKind(
     "openflow.fault",

@@ -38,8 +38,8 @@ from ofapp.openflow.switch.events import (
     BRIDGE_LOST,
     BRIDGE_READY,
     OPENFLOW_FAULT,
-    OPENFLOW_LAG,
-    OPENFLOW_LAG_CLEARED,
+    OPENFLOW_THROTTLED,
+    OPENFLOW_THROTTLED_CLEARED,
 )
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.mastership.marks import write_mark
@@ -521,10 +521,10 @@ class Session:
         """The switch sends more than its share of the time allows to handle; or no longer."""
         if throttled:
             message = "the switch sends faster than it can be served: its input is throttled"
-            self._emit(OPENFLOW_LAG.event(message))
+            self._emit(OPENFLOW_THROTTLED.event(message))
         else:
             message = "the switch's input is handled: it is no longer throttled"
-            self._emit(OPENFLOW_LAG_CLEARED.event(message))
+            self._emit(OPENFLOW_THROTTLED_CLEARED.event(message))
 
     def on_fault(self, error: Exception) -> None:
         """A greenlet has ended by an error, and with it the connection."""

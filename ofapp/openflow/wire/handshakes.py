@@ -123,4 +123,4 @@ def serve_with(admit: Callable[[Channel, int], bool], handshakes: Handshakes) ->
             channel.close()
 
     controller.datapath_connection_factory = connected
-    hub.SwitchServer.told = staticmethod(handshakes.report_full)
+    hub.SwitchServer.report = staticmethod(handshakes.report_full)

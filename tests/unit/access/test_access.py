@@ -39,16 +39,16 @@ class Door:
     """An `Access` and what it told."""
 
     def __init__(self, directory: Path | None = None, **rules: Any) -> None:
-        self.told: list[Event] = []
-        tokens = Tokens(State(directory, self._tell).storage, self._tell)
-        self.access = Access(tokens, self._tell, Rules(**rules))
+        self.events: list[Event] = []
+        tokens = Tokens(State(directory, self._record).storage, self._tell)
+        self.access = Access(tokens, self._record, Rules(**rules))
 
-    def _tell(self, _bridge: int | None, event: Event) -> None:
-        self.told.append(event)
+    def _record(self, _bridge: int | None, event: Event) -> None:
+        self.events.append(event)
 
     @property
     def kinds(self) -> list[str]:
-        return [event.kind for event in self.told]
+        return [event.kind for event in self.events]
 
     def make(self, name: str, role: Role = Role.VIEWER, lifetime: float | None = None) -> str:
         now = module.time.time()

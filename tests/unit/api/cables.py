@@ -39,8 +39,8 @@ class Cables:
         """Frames arrive, and so do the answers to them."""
         waiting = deque([(sender, effects)])
         while waiting:
-            bridge, told = waiting.popleft()
-            for effect in told:
+            bridge, batch = waiting.popleft()
+            for effect in batch:
                 for port in effect.ports if isinstance(effect, SendFrame) else ():
                     far = self._far.get((bridge.datapath_id, port))
                     if far is not None:

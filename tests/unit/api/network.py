@@ -206,12 +206,12 @@ def acl_network() -> Network:
     return network
 
 
-def told_counters() -> PortCounters:
+def port_counters() -> PortCounters:
     """What a switch has counted at port 1: 1 to 8; at port 2 it counts no errors."""
-    told = PortCounters(SimpleNamespace(dead=True), None)  # type: ignore[arg-type]
-    told.latest = {1: PortCount(*range(1, 9)), 2: PortCount(*range(1, 7), None, None)}
-    told.at = time.monotonic()
-    return told
+    counters = PortCounters(SimpleNamespace(dead=True), None)  # type: ignore[arg-type]
+    counters.latest = {1: PortCount(*range(1, 9)), 2: PortCount(*range(1, 7), None, None)}
+    counters.at = time.monotonic()
+    return counters
 
 
 def standing(
@@ -227,7 +227,7 @@ def _session(acl: Any = None, **more: object) -> Any:
     """What the API asks of a session in line."""
     return SimpleNamespace(
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}, round_trip=0.002),
-        port_counters=told_counters(),
+        port_counters=port_counters(),
         packet_ins={"sighting": 4, "bpdu": 5, "snooped": 6},
         in_line=True,
         status=standing(acl),
@@ -252,7 +252,7 @@ def remade_network() -> Network:
 def lag_network() -> Network:
     """Bridge br0: eth1 and eth2 are lag0, eth3 is lag1, which waits for eth9; both are static.
 
-    Its switch is connected; see `told_counters`.  lag0 has counted 2 of everything but errors sent.
+    Its switch is connected; see `port_counters`.  lag0 has counted 2 of everything but errors sent.
     """
     lags = {"lag0": ["eth1", "eth2"], "lag1": ["eth3", "eth9"]}
     own = {name: {"members": members, "lacp": "off"} for name, members in lags.items()}

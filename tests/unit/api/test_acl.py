@@ -27,9 +27,9 @@ def acls(client: Any, dpid: str = DPID) -> AclList:
 
 
 def test_rules_in_order_with_what_they_have_hit(client: Any) -> None:
-    told = acls(client)
-    guests, spare = told.acls
-    assert told.metered
+    answer = acls(client)
+    guests, spare = answer.acls
+    assert answer.metered
     assert (guests.name, [port.name for port in guests.ports]) == ("guests", ["eth1", "eth2"])
     assert [
         (r.name, r.match, r.action, r.rate, r.packets, r.bytes, r.over_rate) for r in guests.rules
@@ -60,9 +60,9 @@ def test_since_when_and_where_copies_go(client: Any) -> None:
 
 def test_a_switch_that_is_away_tells_nothing(client: Any, network: Network) -> None:
     del network.datapaths[1]
-    told = acls(client)
-    assert told.metered is None
-    assert [rule.packets for rule in told.acls[0].rules] == [None] * 4
+    answer = acls(client)
+    assert answer.metered is None
+    assert [rule.packets for rule in answer.acls[0].rules] == [None] * 4
 
 
 def test_a_bridge_without_lists_and_no_bridge(client: Any) -> None:

@@ -41,16 +41,16 @@ def test_all_bridges_are_listed(client: Any) -> None:
 
 
 def test_a_bridge_tells_its_limits_and_counts(client: Any) -> None:
-    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
-    assert (told.ageing_time, told.limits.fdb_max_learned) == (300, 100_000)
-    assert (told.fdb.learned, told.fdb.static, told.fdb.local) == (60, 1, 1)
-    assert told.fdb.learned_by_port == {"eth1": 40, "eth2": 20}
-    assert told.counters["learned"] == 60
+    answer = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert (answer.ageing_time, answer.limits.fdb_max_learned) == (300, 100_000)
+    assert (answer.fdb.learned, answer.fdb.static, answer.fdb.local) == (60, 1, 1)
+    assert answer.fdb.learned_by_port == {"eth1": 40, "eth2": 20}
+    assert answer.counters["learned"] == 60
 
 
 def test_a_bridge_that_is_away_says_so(client: Any) -> None:
-    told = client.get(f"/v1/bridges/{DPID}").json
-    assert (told["connected"], told["in_line"], told["peer"]) == (False, False, None)
+    answer = client.get(f"/v1/bridges/{DPID}").json
+    assert (answer["connected"], answer["in_line"], answer["peer"]) == (False, False, None)
 
 
 def test_a_bridge_that_is_away_can_be_forgotten(client: Any, network: Network) -> None:
@@ -75,8 +75,8 @@ def test_one_that_is_connected_cannot(clients: Clients) -> None:
     answer = client.delete(f"/v1/bridges/{FULL}")
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "dpid")
     assert "is connected" in answer.json["detail"]
-    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
-    assert (told.name, told.former_name, told.away is not None) == (DPID, "br0", True)
+    shown = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert (shown.name, shown.former_name, shown.away is not None) == (DPID, "br0", True)
 
 
 def test_a_bridge_tells_the_ports_that_guards_hold(clients: Clients) -> None:
@@ -86,8 +86,8 @@ def test_a_bridge_tells_the_ports_that_guards_hold(clients: Clients) -> None:
     client = clients(network)
     assert client.get(f"/v1/bridges/{DPID}").json["guarded"] == []
     network.dispatcher.apply(bridge, bridge.hear("bpdu", [(3, encode(rst(WORSE), 0x99))], now))
-    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
-    assert [(own.port.name, own.guards) for own in told.guarded] == [("eth3", [Guard.BPDU_GUARD])]
+    answer = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert [(own.port.name, own.guards) for own in answer.guarded] == [("eth3", [Guard.BPDU_GUARD])]
     bridge.recover_port(bridge.ports.named("eth3"), now)
     assert client.get(f"/v1/bridges/{DPID}").json["guarded"] == []
 
@@ -99,9 +99,9 @@ def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
         status=standing(drops={"reserved": 9}),
     )
-    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
-    assert (told.connected, told.in_line, told.peer) == (True, True, "192.0.2.7:4711")
-    assert (told.counters["malformed_messages"], told.drops) == (3, {"reserved": 9})
+    answer = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert (answer.connected, answer.in_line, answer.peer) == (True, True, "192.0.2.7:4711")
+    assert (answer.counters["malformed_messages"], answer.drops) == (3, {"reserved": 9})
 
 
 def test_a_full_bridge_counts_what_it_refuses(client: Any) -> None:
@@ -155,7 +155,7 @@ def test_a_datapath_id_goes_before_a_name(client: Any, network: Network) -> None
     assert client.get(f"/v1/bridges/{DPID}").json["name"] == "br0"
 
 
-def test_what_is_held_back_from_the_controller_is_told_of_each_port(
+def test_what_is_held_back_from_the_controller_is_reported_each_port(
     client: Any, network: Network
 ) -> None:
     def held_back() -> list[dict[str, int]]:
@@ -175,7 +175,7 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
     ]
 
 
-def test_every_kind_of_frames_that_a_meter_drops_is_told(client: Any, network: Network) -> None:
+def test_every_kind_of_frames_that_a_meter_drops_is_reported(client: Any, network: Network) -> None:
     kinds = [kind.name for kind in LIMITED]
     session = SimpleNamespace(status=standing(held_back={kind: {1: 5} for kind in kinds}))
     network.datapaths[1] = session  # type: ignore[assignment]

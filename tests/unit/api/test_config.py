@@ -57,9 +57,9 @@ def setup(tmp_path: Path, clients: Clients) -> Setup:
 
 
 def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:
-    told = ConfigStatus.model_validate(setup.status())
-    (bridge,) = told.bridges
-    assert (told.file, told.watch, told.warnings) == (str(setup.file), False, [])
+    answer = ConfigStatus.model_validate(setup.status())
+    (bridge,) = answer.bridges
+    assert (answer.file, answer.watch, answer.warnings) == (str(setup.file), False, [])
     assert (bridge.name, bridge.entries, bridge.since) == ("br0", ["0000000000000001"], [])
     assert bridge.config == {
         "ageing_time": 60,
@@ -139,8 +139,8 @@ def test_entries_follow_the_file_but_not_those_that_the_api_has_moved(setup: Set
 
 def test_a_dry_run_changes_nothing(setup: Setup) -> None:
     before = setup.status()
-    told = setup.reload(TEXT.replace("60", "90"), "?dry_run=true").json
-    assert (told["dry_run"], told["bridges"][0]["changes"]) == (True, ["ageing_time: 60 -> 90"])
+    answer = setup.reload(TEXT.replace("60", "90"), "?dry_run=true").json
+    assert (answer["dry_run"], answer["bridges"][0]["changes"]) == (True, ["ageing_time: 60 -> 90"])
     assert setup.status() == before
     assert setup.bridge.params.ageing_time == 60
 
@@ -179,14 +179,14 @@ def test_a_file_that_has_lost_most_of_what_it_said_is_refused_unless_it_is_meant
 
 
 def test_the_same_again_is_no_change(setup: Setup) -> None:
-    told = setup.reload(TEXT + "\n# a comment").json
-    assert (told["bridges"], told["message"]) == ([], "nothing has changed")
+    answer = setup.reload(TEXT + "\n# a comment").json
+    assert (answer["bridges"], answer["message"]) == ([], "nothing has changed")
 
 
 def test_without_a_file_there_are_the_defaults(client: Any) -> None:
     assert client.get("/v1/config").json["file"] is None
-    told = client.post("/v1/config/reload?force=true").json["bridges"]
-    assert [set(bridge["changes"]) for bridge in told] == [
+    answer = client.post("/v1/config/reload?force=true").json["bridges"]
+    assert [set(bridge["changes"]) for bridge in answer] == [
         {"stp.enabled: false -> default"},
         {"stp.enabled: false -> default", "fdb_max_learned: 1 -> default"},
     ]

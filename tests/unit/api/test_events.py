@@ -69,8 +69,16 @@ def test_events_are_selected(client: Any, network: Network, query: str, kinds: l
     network.events.emit(1, made_event("test.one", "a"))
     network.events.emit(1, made_event("test.two", "b", Severity.WARNING))
     network.events.emit(0xFF, made_event("test", "c", Severity.ERROR))
-    told = client.get(f"/v1/events?{query}").json["events"]
-    assert [event["kind"] for event in told] == kinds
+    answer = client.get(f"/v1/events?{query}").json["events"]
+    assert [event["kind"] for event in answer] == kinds
+
+
+def test_the_former_name_of_a_kind_selects_it(client: Any) -> None:
+    names = [
+        [kind["kind"] for kind in client.get(f"/v1/events/kinds?kind={kind}").json["kinds"]]
+        for kind in ("openflow.lag", "openflow.throttled")
+    ]
+    assert names[0] == names[1] == ["openflow.throttled", "openflow.throttled.cleared"]
 
 
 @pytest.mark.parametrize("kinds", ["fdb.held", "stp.", "fdb.held.limit,audit"])
@@ -84,7 +92,7 @@ def test_kinds_are_selected_as_events_are(client: Any, kinds: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "told"),
+    ("since", "messages"),
     [
         ("10m", ["b", "c"]),
         ("30s", ["c"]),
@@ -96,7 +104,7 @@ def test_kinds_are_selected_as_events_are(client: Any, kinds: str) -> None:
     ],
 )
 def test_events_since_a_time(
-    client: Any, network: Network, monkeypatch: pytest.MonkeyPatch, since: str, told: list[str]
+    client: Any, network: Network, monkeypatch: pytest.MonkeyPatch, since: str, messages: list[str]
 ) -> None:
     noon = datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp()
     for ago, message in ((3600, "a"), (300, "b"), (10, "c")):
@@ -104,10 +112,10 @@ def test_events_since_a_time(
         network.events.emit(1, made_event("test.one", message))
     monkeypatch.setattr(time, "time", lambda: noon)
     answer = client.get(f"/v1/events?kind=test&since={since}").json
-    assert [event["message"] for event in answer["events"]] == told
+    assert [event["message"] for event in answer["events"]] == messages
 
 
-def test_who_asks_for_what_is_forgotten_is_told(clients: Clients, network: Network) -> None:
+def test_who_asks_for_what_is_forgotten_is_reported(clients: Clients, network: Network) -> None:
     network.events = EventLog(5)
     client = clients(network)
     for number in range(7):
@@ -174,11 +182,11 @@ def test_a_quiet_stream_says_that_it_is_alive(
     monkeypatch.setattr(streams_module, "GLANCE", 0.01)
     monkeypatch.setattr(streams_module, "KEEP_ALIVE", 0.05)
     streams = streams_module.Streams()
-    told = streams.follow(network.events, Follower("root", "::1"), Beginning(1_000))
-    assert [next(told)[0] for _ in range(3)] == [":", ":", ":"]
+    stream = streams.follow(network.events, Follower("root", "::1"), Beginning(1_000))
+    assert [next(stream)[0] for _ in range(3)] == [":", ":", ":"]
     assert streams.open == 1
     streams.stopping = True
-    assert list(told) == []
+    assert list(stream) == []
     assert streams.open == 0
     assert network.events._listeners == set()
 

@@ -71,17 +71,17 @@ def test_filters(client: Any, query: dict[str, Any], expected: list[str]) -> Non
 def test_an_entry_tells_where_and_since_when(client: Any, bridge: Bridge) -> None:
     entry = bridge.fdb.tables[7][parse_mac(mac(41))]
     entry.updated, entry.used = time.monotonic() - 100, time.monotonic() - 50
-    (told,) = client.get(FDB, query_string={"mac": mac(41)}).json["entries"]
-    assert 100 <= told.pop("updated") < 101
-    assert 50 <= told.pop("used") < 51
+    (shown,) = client.get(FDB, query_string={"mac": mac(41)}).json["entries"]
+    assert 100 <= shown.pop("updated") < 101
+    assert 50 <= shown.pop("used") < 51
     port = {"number": 2, "name": "eth2"}
     about = {"type": "learned", "flags": [], "addresses": []}
-    assert told == {"mac": mac(41), "vlan": 7, "port": port, **about}
+    assert shown == {"mac": mac(41), "vlan": 7, "port": port, **about}
 
 
 def test_an_entry_tells_the_addresses_it_was_heard_with_the_last_first(client: Any) -> None:
-    (told,) = client.get(FDB, query_string={"mac": mac(1)}).json["entries"]
-    assert told["addresses"] == ["fe80::1", "10.0.0.1"]
+    (entry,) = client.get(FDB, query_string={"mac": mac(1)}).json["entries"]
+    assert entry["addresses"] == ["fe80::1", "10.0.0.1"]
 
 
 def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
@@ -157,8 +157,8 @@ def put(client: Any, address: str, port: Any, vlan: Any = 0) -> Any:
 def test_a_static_entry_is_made_changed_and_removed(client: Any) -> None:
     made = put(client, mac(99), "eth2", 5)
     assert made.status_code == 201
-    told = fdb.Entry.model_validate(made.json)
-    assert (told.mac, told.vlan, told.port.name, told.type) == (mac(99), 5, "eth2", "static")
+    entry = fdb.Entry.model_validate(made.json)
+    assert (entry.mac, entry.vlan, entry.port.name, entry.type) == (mac(99), 5, "eth2", "static")
     changed = put(client, mac(99), "eth3", 5)
     assert (changed.status_code, changed.json["port"]["name"]) == (200, "eth3")
     assert client.delete(f"{FDB}/5/{mac(99)}").status_code == 204
@@ -172,8 +172,8 @@ def test_an_entry_of_a_program_is_made_and_removed(client: Any) -> None:
     path, body = f"{FDB}/5/{mac(99)}", {"port": "eth2", "type": "extern_learn"}
     made = client.put(path, json=body)
     assert made.status_code == 201, made.text
-    told = fdb.Entry.model_validate(made.json)
-    assert (told.type, told.flags, told.port.name) == ("learned", ["extern_learn"], "eth2")
+    entry = fdb.Entry.model_validate(made.json)
+    assert (entry.type, entry.flags, entry.port.name) == ("learned", ["extern_learn"], "eth2")
     assert client.put(path, json=body | {"port": "eth3"}).json["port"]["name"] == "eth3"
     assert client.put(path, json=body).status_code == 200
     assert macs(client, type="static") == [STATIC]

@@ -24,11 +24,11 @@ def network() -> Network:
 
 
 def test_who_is_held_and_why(client: Any) -> None:
-    told = fdb.HeldList.model_validate(client.get(HELD).json).held
+    answer = fdb.HeldList.model_validate(client.get(HELD).json).held
     assert [
-        (held.mac, held.vlan, held.port.name, held.elsewhere.name, held.reason) for held in told
+        (held.mac, held.vlan, held.port.name, held.elsewhere.name, held.reason) for held in answer
     ] == [(mac(1), 0, "eth2", "eth1", "sticky"), (mac(2), 7, "eth2", "eth1", "sticky")]
-    assert all(50 < held.seconds_left <= 60 for held in told)
+    assert all(50 < held.seconds_left <= 60 for held in answer)
     assert client.get("/v1/bridges/00000000000000ff/fdb/held").json == {"held": []}
     assert client.get("/v1/bridges/0000000000000bad/fdb/held").status_code == 404
 

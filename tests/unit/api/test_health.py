@@ -19,12 +19,12 @@ def test_ready_once_switches_can_connect(client: Any, monkeypatch: pytest.Monkey
     refused = client.get("/readyz")
     assert (refused.status_code, refused.content_type) == (503, "application/problem+json")
     hub.SwitchServer.listening.set()
-    told = client.get("/readyz")
-    assert told.json == {"status": "ok", "bridges": 2, "connected": 0, "in_line": 0}
+    answer = client.get("/readyz")
+    assert answer.json == {"status": "ok", "bridges": 2, "connected": 0, "in_line": 0}
 
 
 def test_the_version(client: Any) -> None:
-    told = client.get("/v1/version").json
-    assert told["version"] == ofapp.__version__
-    assert told["uptime"] >= 0
-    assert told["started"].endswith("Z")
+    answer = client.get("/v1/version").json
+    assert answer["version"] == ofapp.__version__
+    assert answer["uptime"] >= 0
+    assert answer["started"].endswith("Z")

@@ -31,13 +31,13 @@ def patch(client: Any, lag: str, **values: Any) -> Any:
 
 def members(client: Any, lag: str) -> dict[str, tuple[str, str]]:
     """State and reason, by name."""
-    told = LagDetail.model_validate(client.get(f"{BRIDGE}/lags/{lag}").json)
-    return {member.name: (member.state, member.reason) for member in told.members}
+    answer = LagDetail.model_validate(client.get(f"{BRIDGE}/lags/{lag}").json)
+    return {member.name: (member.state, member.reason) for member in answer.members}
 
 
 def test_how_they_stand(client: Any) -> None:
-    told = LagList.model_validate(client.get(f"{BRIDGE}/lags").json)
-    first, second = told.lags
+    answer = LagList.model_validate(client.get(f"{BRIDGE}/lags").json)
+    first, second = answer.lags
     assert (first.name, first.number, first.up, first.lacp) == ("lag0", 4095, True, "off")
     assert [member.state for member in first.members] == ["distributing"] * 2
     assert (second.name, second.up) == ("lag1", True)
@@ -54,11 +54,11 @@ def test_how_they_stand(client: Any) -> None:
 def test_parameters_are_set_until_a_restart(client: Any, network: Network, bridge: Bridge) -> None:
     answer = patch(client, "lag0", max_links=1, hash="layer3+4")
     assert answer.status_code == 200, answer.text
-    told = LagDetail.model_validate(answer.json)
-    assert told.parameters.params() == LagParams(
+    shown = LagDetail.model_validate(answer.json)
+    assert shown.parameters.params() == LagParams(
         ("eth1", "eth2"), "off", hash="layer3+4", max_links=1
     )
-    assert bridge.params.lags["lag0"] == told.parameters.params()
+    assert bridge.params.lags["lag0"] == shown.parameters.params()
     assert members(client, "lag0")["eth2"] == (
         "standby",
         "It stands by: as many members are in use as max_links says.",
@@ -85,7 +85,7 @@ def test_members_come_and_go(client: Any, bridge: Bridge) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "status", "field", "told"),
+    ("values", "status", "field", "detail"),
     [
         ({"rate": "often"}, 422, "rate", ""),
         ({"rat": "fast"}, 422, "rat", ""),
@@ -103,13 +103,13 @@ def test_members_come_and_go(client: Any, bridge: Bridge) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(
-    client: Any, bridge: Bridge, values: dict[str, Any], status: int, field: str, told: str
+    client: Any, bridge: Bridge, values: dict[str, Any], status: int, field: str, detail: str
 ) -> None:
     before = bridge.params
     answer = patch(client, "lag0", **values)
     assert answer.status_code == status, answer.text
     assert answer.json["errors"][0]["field"].startswith(field)
-    assert told in answer.json["detail"]
+    assert detail in answer.json["detail"]
     assert bridge.params == before
 
 
@@ -218,8 +218,10 @@ def test_a_reload_refuses_an_aggregation_with_the_name_of_a_port(
     file.write_text(f"bridges: {{'{DPID}': {{lags: {{eth1: {{members: [eth2]}}}}}}}}")
     answer = client.post(f"/v1/config/reload?force=true&dry_run={dry_run}")
     assert answer.status_code == 409, answer.text
-    told = f"bridges.{DPID}.lags.eth1: aggregation eth1 has the name of port eth1 (1) of bridge br0"
-    assert told in answer.json["detail"]
+    fault = (
+        f"bridges.{DPID}.lags.eth1: aggregation eth1 has the name of port eth1 (1) of bridge br0"
+    )
+    assert fault in answer.json["detail"]
     assert bridge.params == before
     refused = client.get("/v1/events?kind=config.refused").json["events"]
     assert len(refused) == (dry_run == "false")
@@ -233,12 +235,12 @@ def test_a_reload_says_which_members_are_not_there(
     del network.datapaths[1]  # away: nothing is compared with what the switch holds
     lags = "{lag0: {members: [eth1, eth7, eth8]}, lag1: {members: [eth3]}}"
     file.write_text(f"bridges: {{'{DPID}': {{lags: {lags}}}}}")
-    told = client.post("/v1/config/reload?dry_run=true").json
+    answer = client.post("/v1/config/reload?dry_run=true").json
     waited = "members that are no ports of the switch are waited for: eth7, eth8"
     interrupted = "another lacp: all members go out of use, and carry traffic again two to three"
-    assert told["warnings"][0] == f"br0: lags.lag0: {waited}"
-    assert {line[:78] for line in told["warnings"][1:]} == {
+    assert answer["warnings"][0] == f"br0: lags.lag0: {waited}"
+    assert {line[:78] for line in answer["warnings"][1:]} == {
         f"br0: lags.{name}: {interrupted}"[:78] for name in ("lag0", "lag1")
     }
-    (bridge,) = (own for own in told["bridges"] if own["name"] == "br0")
+    (bridge,) = (own for own in answer["bridges"] if own["name"] == "br0")
     assert "lags.lag0.members: - eth2 + eth7 + eth8" in bridge["changes"]

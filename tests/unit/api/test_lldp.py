@@ -26,12 +26,12 @@ def network() -> Network:
     return lldp_network()
 
 
-def told(client: Any) -> LldpBridgeStatus:
+def lldp_status(client: Any) -> LldpBridgeStatus:
     return LldpBridgeStatus.model_validate(client.get(f"/v1/bridges/{DPID}/lldp").json)
 
 
 def test_each_port_of_the_switch_tells_its_neighbours_and_counters(client: Any) -> None:
-    known = told(client)
+    known = lldp_status(client)
     assert known.enabled
     assert [(port.name, port.lag, port.link) for port in known.ports] == [
         ("eth1", "lag0", False),

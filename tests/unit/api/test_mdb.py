@@ -36,8 +36,8 @@ def page(client: Any, **query: Any) -> MdbPage:
     return MdbPage.model_validate(answer.json)
 
 
-def lines(told: MdbPage) -> list[Line]:
-    return [(entry.vlan, entry.group, entry.port.name, entry.source) for entry in told.entries]
+def lines(listed: MdbPage) -> list[Line]:
+    return [(entry.vlan, entry.group, entry.port.name, entry.source) for entry in listed.entries]
 
 
 ALL: list[Line] = [
@@ -154,10 +154,10 @@ def test_pages_make_the_whole(client: Any, network: Network, bridge: Bridge, siz
         bridge.add_permanent(PermanentEntry(0, ip("239.1.1.1"), "away", source), 0.0)
     found, cursor = [], None
     while True:
-        told = page(client, limit=size, **({} if cursor is None else {"cursor": cursor}))
-        assert len(told.entries) <= size
-        found += told.entries
-        cursor = told.next
+        listed = page(client, limit=size, **({} if cursor is None else {"cursor": cursor}))
+        assert len(listed.entries) <= size
+        found += listed.entries
+        cursor = listed.next
         if cursor is None:
             break
     assert [(e.vlan, e.group, e.port.name, e.source) for e in found] == [
@@ -274,15 +274,15 @@ def test_it_is_answered_when_the_switch_has_carried_it_out(client: Any, network:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"), [("zebra", "zebra"), ("186", "bgp"), ("200", "200"), ("4", "static")]
+    ("given", "shown"), [("zebra", "zebra"), ("186", "bgp"), ("200", "200"), ("4", "static")]
 )
-def test_who_has_set_an_entry(client: Any, given: str, told: str) -> None:
+def test_who_has_set_an_entry(client: Any, given: str, shown: str) -> None:
     path = f"{MDB}/0/239.9.9.9/eth1"
     assert MdbEntry.model_validate(client.put(path).json).proto == "static"
     answer = client.put(f"{path}?proto={given}")  # in its place
-    assert (answer.status_code, MdbEntry.model_validate(answer.json).proto) == (200, told)
+    assert (answer.status_code, MdbEntry.model_validate(answer.json).proto) == (200, shown)
     (entry,) = page(client, group="239.9.9.9").entries
-    assert entry.proto == told
+    assert entry.proto == shown
     assert page(client).entries[0].proto == "kernel"
     assert client.delete(path).status_code == 204
 
@@ -302,10 +302,10 @@ def test_a_mac_address_is_a_group_for_what_is_not_ip(client: Any) -> None:
     entry = MdbEntry.model_validate(answer.json)
     assert (entry.group, entry.type, entry.sources) == ("01:00:01:c0:ff:ee", "permanent", [])
     assert client.put(path).status_code == 200
-    told = lines(page(client, vlan=7))
-    assert told == [*ALL[3:], (7, "01:00:01:c0:ff:ee", "eth2", None)]
+    listed = lines(page(client, vlan=7))
+    assert listed == [*ALL[3:], (7, "01:00:01:c0:ff:ee", "eth2", None)]
     first = page(client, limit=5)
-    assert lines(page(client, cursor=first.next)) == told[2:]
+    assert lines(page(client, cursor=first.next)) == listed[2:]
     status = client.get(f"/v1/bridges/{DPID}/multicast").json["vlans"]
     counts = {vlan["vlan"]: (vlan["mac_groups"], vlan["ipv6"]["groups"]) for vlan in status}
     assert counts == {0: (0, 0), 7: (1, 0), 10: (0, 0)}

@@ -60,12 +60,12 @@ def found(**lists: list[Answer]) -> Answer:
 
 
 def test_of_a_bridge_its_owner_is_believed() -> None:
-    told = merged(
+    answer = merged(
         merge_bridges,
         a={"bridges": [bridge(TWO, True, "old"), bridge(ONE, True, "own")]},
         b={"bridges": [bridge(TWO, True, "own"), bridge(ONE, False, "old")]},
     )
-    assert told == {"bridges": [bridge(ONE, True, "own"), bridge(TWO, True, "own")]}
+    assert answer == {"bridges": [bridge(ONE, True, "own"), bridge(TWO, True, "own")]}
 
 
 def test_of_a_bridge_that_is_nobodys_who_has_it_connected_is_believed() -> None:
@@ -106,7 +106,7 @@ def page_of(entries: list[Answer], cursor: str, limit: int) -> Answer:
 def test_what_is_found_keeps_its_neighbours() -> None:
     """A merged search without them was no `Found` at all."""
     far = [neighbour(ONE, 2, "02:aa", None), neighbour(ONE, 2, "02:aa", "8.001")]
-    told = merged(
+    answer = merged(
         merge_found,
         a=found(neighbours=far[::-1], bridges=[{"datapath_id": ONE, "bridge": "br0"}]),
         b=found(
@@ -114,10 +114,10 @@ def test_what_is_found_keeps_its_neighbours() -> None:
             hosts=[{"mac": "02:00:00:00:00:01", "vlan": 0, "vendor": None}],
         ),
     )
-    assert told["neighbours"] == [*far, neighbour(TWO, 1, "02:cc", "eth7")]
-    assert [one["bridge"] for one in told["bridges"]] == ["br0"]
-    assert len(told["hosts"]) == 1
-    assert set(told) == set(Found.model_fields) - {"silent"}
+    assert answer["neighbours"] == [*far, neighbour(TWO, 1, "02:cc", "eth7")]
+    assert [one["bridge"] for one in answer["bridges"]] == ["br0"]
+    assert len(answer["hosts"]) == 1
+    assert set(answer) == set(Found.model_fields) - {"silent"}
 
 
 @pytest.mark.parametrize("more", [False, True])

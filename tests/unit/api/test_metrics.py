@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.controller.network import Network
 from tests.unit.api.clients import Clients
-from tests.unit.api.network import DPID, FULL, first_hop_network, mac, standing, told_counters
+from tests.unit.api.network import DPID, FULL, first_hop_network, mac, standing, port_counters
 
 BR0 = {"datapath_id": DPID, "bridge": "br0"}
 BR1 = {"datapath_id": FULL, "bridge": "br1"}
@@ -71,7 +71,7 @@ def test_a_connection(client: Any, network: Network) -> None:
         channel=SimpleNamespace(
             address=("192.0.2.7", 4711), counters={"malformed_messages": 3}, round_trip=0.002
         ),
-        port_counters=told_counters(),
+        port_counters=port_counters(),
         packet_ins={"sighting": 4, "bpdu": 5, "snooped": 6},
         in_line=True,
         status=standing(

@@ -44,7 +44,7 @@ def status(client: Any, path: str = MULTICAST) -> MulticastStatus:
 
 
 def family(client: Any, vlan: int = 0) -> FamilyStatus:
-    return next(told.ipv4 for told in status(client).vlans if told.vlan == vlan)
+    return next(answer.ipv4 for answer in status(client).vlans if answer.vlan == vlan)
 
 
 def names(ports: Any) -> list[str]:
@@ -55,12 +55,12 @@ def names(ports: Any) -> list[str]:
 
 
 def test_where_another_querier_asks_multicast_is_restricted(client: Any) -> None:
-    told = family(client)
-    assert (told.forwarding, told.reason) == ("restrict", "another querier asks for members")
-    assert told.groups == 3
-    assert told.unregistered is not None
-    assert names(told.unregistered) == ["eth3"]
-    querier = told.querier
+    answer = family(client)
+    assert (answer.forwarding, answer.reason) == ("restrict", "another querier asks for members")
+    assert answer.groups == 3
+    assert answer.unregistered is not None
+    assert names(answer.unregistered) == ["eth3"]
+    querier = answer.querier
     assert (querier.enabled, querier.state, querier.address) == (False, "other", "10.0.0.5")
     assert querier.port is not None
     assert (querier.port.name, querier.version) == ("eth3", 3)
@@ -75,7 +75,7 @@ def test_a_router_port_says_why_and_how_long(client: Any) -> None:
     assert 235 < router.timer < 246
 
 
-def test_a_router_is_told_however_it_was_heard(
+def test_a_router_is_reported_however_it_was_heard(
     client: Any, network: Network, bridge: Bridge
 ) -> None:
     """By a PIM hello, too: what an answer's model does not know would be no answer."""
@@ -86,37 +86,37 @@ def test_a_router_is_told_however_it_was_heard(
 
 
 def test_without_a_querier_multicast_floods_and_it_says_why(client: Any) -> None:
-    told = family(client, 7)
-    assert (told.forwarding, told.unregistered) == ("flood", None)
-    assert told.reason == "there is no querier, so members would not be known"
-    assert (told.querier.state, told.querier.timer, told.groups) == ("none", None, 2)
-    assert told.router_ports == []
+    answer = family(client, 7)
+    assert (answer.forwarding, answer.unregistered) == ("flood", None)
+    assert answer.reason == "there is no querier, so members would not be known"
+    assert (answer.querier.state, answer.querier.timer, answer.groups) == ("none", None, 2)
+    assert answer.router_ports == []
 
 
 def test_our_own_querier_and_what_it_waits_for(client: Any, bridge: Bridge) -> None:
     client.patch(f"{MULTICAST}/vlans/7", json={"mcast_querier": True})
-    told = family(client, 7)
-    assert told.reason == "this bridge asks for members since a moment, answers are awaited"
-    assert (told.forwarding, told.querier.state) == ("flood", "self")
-    assert told.querier.timer is not None
-    assert 25 < told.querier.timer <= 31.25
+    answer = family(client, 7)
+    assert answer.reason == "this bridge asks for members since a moment, answers are awaited"
+    assert (answer.forwarding, answer.querier.state) == ("flood", "self")
+    assert answer.querier.timer is not None
+    assert 25 < answer.querier.timer <= 31.25
     bridge.tick(time.monotonic() + 11)
-    told = family(client, 7)
-    assert (told.forwarding, told.reason) == ("restrict", "this bridge asks for members")
-    assert told.unregistered == []
+    answer = family(client, 7)
+    assert (answer.forwarding, answer.reason) == ("restrict", "this bridge asks for members")
+    assert answer.unregistered == []
 
 
 def test_a_vlan_that_is_not_snooped(client: Any) -> None:
     client.patch(f"{MULTICAST}/vlans/0", json={"mcast_snooping": False})
-    told = family(client)
-    assert (told.forwarding, told.reason) == ("flood", "snooping is off in this VLAN")
+    answer = family(client)
+    assert (answer.forwarding, answer.reason) == ("flood", "snooping is off in this VLAN")
 
 
 def test_unregistered_groups_that_flood_by_configuration(client: Any) -> None:
     client.patch(f"{MULTICAST}/vlans/0", json={"mcast_flood_unregistered": True})
-    told = family(client)
-    assert (told.forwarding, told.unregistered) == ("restrict", None)
-    assert told.reason.endswith("unregistered groups flood by mcast_flood_unregistered")
+    answer = family(client)
+    assert (answer.forwarding, answer.unregistered) == ("restrict", None)
+    assert answer.reason.endswith("unregistered groups flood by mcast_flood_unregistered")
 
 
 def test_router_ports_by_configuration_and_by_topology_change(
@@ -129,15 +129,15 @@ def test_router_ports_by_configuration_and_by_topology_change(
     now = time.monotonic()
     network.dispatcher.apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
     network.dispatcher.apply(bridge, snooper.topology_change(now))
-    told = family(client)
-    assert [(router.port.name, router.reasons) for router in told.router_ports] == [
+    answer = family(client)
+    assert [(router.port.name, router.reasons) for router in answer.router_ports] == [
         ("eth1", ["permanent"]),
         ("eth3", ["query"]),
         ("br0", ["topology-change"]),
     ]
-    assert told.router_ports[0].timer is None
-    assert told.unregistered is not None
-    assert names(told.unregistered) == ["eth1", "eth2", "eth3", "br0"]
+    assert answer.router_ports[0].timer is None
+    assert answer.unregistered is not None
+    assert names(answer.unregistered) == ["eth1", "eth2", "eth3", "br0"]
 
 
 def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bridge) -> None:
@@ -146,8 +146,8 @@ def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bri
     now = time.monotonic()
     for _ in range(3):
         network.dispatcher.apply(bridge, snooper.topology_change(now))
-    told = status(client).topology_changes
-    assert (told.heard, told.delayed) == (3, 2)
+    answer = status(client).topology_changes
+    assert (answer.heard, answer.delayed) == (3, 2)
 
 
 def test_ports_tell_what_they_heard(client: Any, network: Network, bridge: Bridge) -> None:
@@ -162,16 +162,16 @@ def test_ports_tell_what_they_heard(client: Any, network: Network, bridge: Bridg
 
 
 def test_entries_and_their_limit(client: Any) -> None:
-    told = status(client)
-    assert (told.entries.used, told.entries.limit, told.vlans_refused) == (6, 4096, 0)
-    assert told.parameters == MulticastBridge(vlans={10: MulticastVlan(mcast_querier=True)})
+    answer = status(client)
+    assert (answer.entries.used, answer.entries.limit, answer.vlans_refused) == (6, 4096, 0)
+    assert answer.parameters == MulticastBridge(vlans={10: MulticastVlan(mcast_querier=True)})
 
 
 def test_a_bridge_that_does_not_snoop(client: Any) -> None:
-    told = status(client, OFF)
-    assert (told.enabled, told.vlans, told.entries.used) == (False, [], 0)
-    assert names(told.ports) == ["eth1", "eth2", "eth3", "br1"]
-    assert not told.parameters.mcast_snooping
+    answer = status(client, OFF)
+    assert (answer.enabled, answer.vlans, answer.entries.used) == (False, [], 0)
+    assert names(answer.ports) == ["eth1", "eth2", "eth3", "br1"]
+    assert not answer.parameters.mcast_snooping
 
 
 def test_metrics_agree(client: Any) -> None:
@@ -198,8 +198,8 @@ def test_metrics_agree(client: Any) -> None:
 
 def test_a_parameter_is_changed_and_the_others_stay(client: Any) -> None:
     client.patch(MULTICAST, json={"mcast_query_interval": 60})
-    told = MulticastStatus.model_validate(client.patch(MULTICAST, json={"strict": True}).json)
-    assert told.parameters == MulticastBridge(
+    answer = MulticastStatus.model_validate(client.patch(MULTICAST, json={"strict": True}).json)
+    assert answer.parameters == MulticastBridge(
         mcast_query_interval=60, strict=True, vlans={10: MulticastVlan(mcast_querier=True)}
     )
 
@@ -221,15 +221,15 @@ def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(
         asked.extend("look" for effect in effects if isinstance(effect, LookAgain))
 
     network.datapaths[1] = SimpleNamespace(apply=apply, reconfigure=apply)  # type: ignore[assignment]
-    told = client.patch(MULTICAST, json={"mcast_snooping": False}).json
-    assert (told["enabled"], told["vlans"]) == (False, [])
+    answer = client.patch(MULTICAST, json={"mcast_snooping": False}).json
+    assert (answer["enabled"], answer["vlans"]) == (False, [])
     assert bridge.multicast.running is None
     assert asked == ["apply", "look"]
     client.patch(MULTICAST, json={"mcast_hash_max": 9})
     assert asked == ["apply", "look", "apply"]
-    told = client.patch(MULTICAST, json={"mcast_snooping": True}).json
-    assert told["enabled"]
-    assert {vlan["vlan"] for vlan in told["vlans"]} == {0, 7, 10}  # 7 has a permanent entry
+    answer = client.patch(MULTICAST, json={"mcast_snooping": True}).json
+    assert answer["enabled"]
+    assert {vlan["vlan"] for vlan in answer["vlans"]} == {0, 7, 10}  # 7 has a permanent entry
     assert asked[-2:] == ["apply", "look"]
 
 
@@ -238,25 +238,25 @@ def test_it_is_turned_on_where_the_file_has_it_off(client: Any) -> None:
     assert [vlan.vlan for vlan in status(client, OFF).vlans] == [0]
 
 
-def test_a_change_is_told_once_and_with_its_values(client: Any, network: Network) -> None:
+def test_a_change_is_reported_once_and_with_its_values(client: Any, network: Network) -> None:
     for _ in range(2):
         client.patch(MULTICAST, json={"mcast_querier": True, "mcast_hash_max": 4096})
         client.patch(f"{MULTICAST}/ports/eth2", json={"mcast_router": 0})
-    told = [record.event for record in network.events.since(0, Interest(("mcast",)))]
-    told = [event for event in told if event.kind.endswith("set")]
-    assert [(event.kind, event.data) for event in told] == [
+    events = [record.event for record in network.events.since(0, Interest(("mcast",)))]
+    events = [event for event in events if event.kind.endswith("set")]
+    assert [(event.kind, event.data) for event in events] == [
         ("mcast.set", {"mcast_querier": True}),
         ("mcast.port.set", {"mcast_router": 0, "port_name": "eth2"}),
     ]
-    assert told[0].message == "multicast: mcast_querier = true"
-    assert told[1].message == "port eth2 (2): mcast_router = 0"
+    assert events[0].message == "multicast: mcast_querier = true"
+    assert events[1].message == "port eth2 (2): mcast_router = 0"
 
 
 def test_a_vlan_differs_from_its_bridge_and_no_more(client: Any) -> None:
     path = f"{MULTICAST}/vlans/7"
     client.patch(path, json={"mcast_querier": True})
-    told = client.patch(path, json={"mcast_igmp_version": 2}).json
-    assert told["parameters"]["vlans"] == {
+    shown = client.patch(path, json={"mcast_igmp_version": 2}).json
+    assert shown["parameters"]["vlans"] == {
         "10": {"mcast_querier": True},
         "7": {"mcast_querier": True, "mcast_igmp_version": 2},
     }
@@ -274,9 +274,9 @@ def test_a_vlan_differs_from_its_bridge_and_no_more(client: Any) -> None:
 @pytest.mark.parametrize("port", ["eth2", "2"])
 def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> None:
     answer = client.patch(f"{MULTICAST}/ports/{port}", json={"mcast_max_groups": 3})
-    told = MulticastPortStatus.model_validate(answer.json)
-    assert (told.name, told.groups) == ("eth2", 3)
-    assert told.parameters == MulticastPort(mcast_fast_leave=True, mcast_max_groups=3)
+    shown = MulticastPortStatus.model_validate(answer.json)
+    assert (shown.name, shown.groups) == ("eth2", 3)
+    assert shown.parameters == MulticastPort(mcast_fast_leave=True, mcast_max_groups=3)
 
 
 def test_a_vlan_of_a_port_goes_before_the_port(client: Any) -> None:
@@ -286,8 +286,8 @@ def test_a_vlan_of_a_port_goes_before_the_port(client: Any) -> None:
     answer = client.patch(path, json={"mcast_router": 2})
     assert answer.status_code == 200, answer.text
     own = {7: MulticastPortVlan(mcast_router=2)}
-    told = MulticastPortStatus.model_validate(answer.json)
-    assert told.parameters == MulticastPort(mcast_router=0, vlans=own)
+    shown = MulticastPortStatus.model_validate(answer.json)
+    assert shown.parameters == MulticastPort(mcast_router=0, vlans=own)
     (router,) = (one for one in family(client, 7).router_ports if one.port.name == "eth1")
     assert (router.reasons, router.timer) == (["permanent"], None)
     assert "eth1" not in names(one.port for one in family(client).router_ports)

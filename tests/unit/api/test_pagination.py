@@ -29,7 +29,7 @@ def address(number: int) -> str:
     st.integers(1, 7),
     st.lists(st.tuples(st.booleans(), st.sets(hosts, max_size=5)), max_size=20),
 )
-def test_whatever_stays_is_told_once_and_in_order(
+def test_whatever_stays_is_reported_once_and_in_order(
     clients: Clients,
     present: set[tuple[int, int]],
     limit: int,
@@ -49,12 +49,12 @@ def test_whatever_stays_is_told_once_and_in_order(
 
     change(True, present)
     stayed, ever = set(present), set(present)
-    told: list[tuple[int, str]] = []
+    listed: list[tuple[int, str]] = []
     query: dict[str, Any] = {"limit": limit}
     for page_number in count():
         page = client.get(FDB, query_string=query).json
         assert len(page["entries"]) <= limit
-        told += [(e["vlan"], e["mac"]) for e in page["entries"] if e["type"] == "learned"]
+        listed += [(e["vlan"], e["mac"]) for e in page["entries"] if e["type"] == "learned"]
         if page["next"] is None:
             break
         assert len(page["entries"]) == limit
@@ -66,9 +66,9 @@ def test_whatever_stays_is_told_once_and_in_order(
                 ever |= some
             else:
                 stayed -= some
-    assert told == sorted(set(told))
-    assert {(vid, address(number)) for vid, number in stayed} <= set(told)
-    assert set(told) <= {(vid, address(number)) for vid, number in ever}
+    assert listed == sorted(set(listed))
+    assert {(vid, address(number)) for vid, number in stayed} <= set(listed)
+    assert set(listed) <= {(vid, address(number)) for vid, number in ever}
 
 
 @pytest.mark.parametrize("vids", [1, 3])
@@ -80,15 +80,15 @@ def test_a_big_database_in_small_pages(clients: Clients, vids: int, order: Any) 
     macs = order({rng.getrandbits(46) & ~(1 << 40) for _ in range(6000)} - {0})
     learn(network, bridge, *((1 + i % 3, i % vids, format_mac(mac)) for i, mac in enumerate(macs)))
     client = clients(network)
-    told, cursor = [], None
+    listed, cursor = [], None
     while True:
         page = client.get(FDB, query_string={"limit": 97} | ({"cursor": cursor} if cursor else {}))
-        told += [(entry["vlan"], entry["mac"]) for entry in page.json["entries"]]
+        listed += [(entry["vlan"], entry["mac"]) for entry in page.json["entries"]]
         cursor = page.json["next"]
         if cursor is None:
             break
     expected = sorted((i % vids, format_mac(mac)) for i, mac in enumerate(macs))
-    assert told == [(None, OWN), *expected]
+    assert listed == [(None, OWN), *expected]
 
 
 def test_a_page_that_ends_where_the_database_does_is_the_last(clients: Clients) -> None:
@@ -107,15 +107,15 @@ def test_pages_across_bridges(clients: Clients, limit: int) -> None:
         bridge = add_bridge(network, datapath_id)
         learn(network, bridge, *((1, 0, address(number)) for number in (1, 2, 3)))
     client = clients(network)
-    told, cursor = [], None
+    listed, cursor = [], None
     while True:
         query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
         page = client.get("/v1/fdb", query_string=query).json
         assert len(page["entries"]) <= limit
-        told += [(entry["datapath_id"], entry["mac"]) for entry in page["entries"]]
+        listed += [(entry["datapath_id"], entry["mac"]) for entry in page["entries"]]
         cursor = page["next"]
         if cursor is None:
             break
-    assert len(told) == 12
-    assert told == sorted(set(told))
-    assert {dpid for dpid, _ in told} == {DPID, "0000000000000005", FULL}
+    assert len(listed) == 12
+    assert listed == sorted(set(listed))
+    assert {dpid for dpid, _ in listed} == {DPID, "0000000000000005", FULL}

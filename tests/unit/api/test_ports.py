@@ -13,7 +13,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans, access, trunk
 from ofapp.config.port import vlan_section, with_vlan, without_vlan
 from ofapp.controller.network import Network
-from tests.unit.api.network import DPID, mcast_network, standing, told_counters
+from tests.unit.api.network import DPID, mcast_network, port_counters, standing
 
 BRIDGE = f"/v1/bridges/{DPID}"
 
@@ -30,9 +30,9 @@ def patch(client: Any, port: str, **values: Any) -> Any:
 def test_a_policy_is_set_and_shown(client: Any, bridge: Bridge) -> None:
     answer = patch(client, "eth1", isolated=True, storm={"broadcast": 100})
     assert answer.status_code == 200, answer.text
-    told = PortDetail.model_validate(answer.json)
-    assert told.settings == {"isolated": True, "storm": {"broadcast": 100}}
-    number = told.number
+    port = PortDetail.model_validate(answer.json)
+    assert port.settings == {"isolated": True, "storm": {"broadcast": 100}}
+    number = port.number
     assert bridge.port_policies.policy(number).isolated
     assert bridge.port_policies.policy(number).storm.broadcast == 100
     assert client.get(f"{BRIDGE}/ports/eth1").json == answer.json
@@ -48,19 +48,19 @@ def test_storm_control_is_taken_away_with_null(client: Any, bridge: Bridge) -> N
     assert patch(client, "eth1", vlan="transparent").status_code == 200
 
 
-def test_what_a_switch_has_counted_is_told_to_who_asks(client: Any, network: Network) -> None:
+def test_what_a_switch_has_counted_is_reported_to_who_asks(client: Any, network: Network) -> None:
     assert client.get(f"{BRIDGE}/ports/eth1?counters=true").json["counters"] is None  # away
-    network.datapaths[1] = SimpleNamespace(status=standing(), port_counters=told_counters())  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(status=standing(), port_counters=port_counters())  # type: ignore[assignment]
     assert client.get(f"{BRIDGE}/ports/eth1").json["counters"] is None  # not wanted
-    told = PortDetail.model_validate(client.get(f"{BRIDGE}/ports/eth2?counters=true").json)
-    assert told.counters is not None
-    assert (told.counters.rx_frames, told.counters.tx_frames) == (1, 2)
-    assert told.counters.tx_errors is None
+    shown = PortDetail.model_validate(client.get(f"{BRIDGE}/ports/eth2?counters=true").json)
+    assert shown.counters is not None
+    assert (shown.counters.rx_frames, shown.counters.tx_frames) == (1, 2)
+    assert shown.counters.tx_errors is None
     ports = client.get(f"{BRIDGE}/ports?counters=true").json["ports"]
     assert [port["counters"] is None for port in ports] == [False, False, True, True]
 
 
-def test_every_rate_that_is_kept_can_be_told() -> None:
+def test_every_rate_that_is_kept_can_be_reported() -> None:
     kept = {"sighting", "bpdu", "lacp", "lldp", "snooped"}
     storms = {"broadcast", "multicast", "unknown_unicast"}
     assert {*get_args(LimitedKind)} == kept | storms | {"learning"}
@@ -71,8 +71,8 @@ def test_link_changes_are_counted(client: Any, bridge: Bridge) -> None:
     assert port is not None
     for up in (False, True, True):
         bridge.put_port(replace(port, up=up, speed_mbps=1000), 1.0)
-    told = client.get(f"{BRIDGE}/ports/eth1").json
-    assert (told["link_changes"], told["speed_mbps"], told["full_duplex"]) == (2, 1000, True)
+    shown = client.get(f"{BRIDGE}/ports/eth1").json
+    assert (shown["link_changes"], shown["speed_mbps"], shown["full_duplex"]) == (2, 1000, True)
     bridge.remove_port(port.number, 2.0)
     bridge.put_port(port, 3.0)
     assert client.get(f"{BRIDGE}/ports/eth1").json["link_changes"] == 0
@@ -114,8 +114,8 @@ def test_a_port_joins_and_leaves_vlans(client: Any, bridge: Bridge) -> None:
     answer = client.put(f"{path}/20", json={})
     assert answer.json["settings"] == {"vlan": {"trunk": [10, 20], "native": 10}}
     ports = VlanStatus.model_validate(client.get(f"{BRIDGE}/vlans").json).ports
-    (told,) = (port for port in ports if port.port.name == "eth1")
-    assert (told.mode, told.vlans, told.pvid, told.untagged) == ("trunk", "10,20", 10, [10])
+    (shown,) = (port for port in ports if port.port.name == "eth1")
+    assert (shown.mode, shown.vlans, shown.pvid, shown.untagged) == ("trunk", "10,20", 10, [10])
     assert bridge.port_policies.aware
     assert client.delete(f"{path}/10").status_code == 200
     assert client.delete(f"{path}/10").status_code == 409

@@ -70,7 +70,7 @@ def test_every_error_is_a_problem(
         (b"null", 422, "the body must be a JSON object"),
     ],
 )
-def test_a_body_that_is_not_json_is_told_where(
+def test_a_body_that_is_not_json_is_reported_where(
     client: Any, path: tuple[str, str], data: bytes, status: int, detail: str
 ) -> None:
     answer = client.open(path[1], method=path[0], data=data, content_type=JSON)
@@ -83,7 +83,7 @@ def test_brackets_in_text_are_no_levels(client: Any) -> None:
     assert answer.status_code == 200
 
 
-def test_an_encoded_body_is_refused_and_told_why(client: Any) -> None:
+def test_an_encoded_body_is_refused_and_reported_why(client: Any) -> None:
     data = gzip.compress(b'{"port": "eth1"}')
     headers = {"Content-Encoding": "gzip"}
     answer = client.put(STATIC, data=data, content_type=JSON, headers=headers)

@@ -74,7 +74,7 @@ def test_hosts_by_the_ip_address_that_they_were_heard_with(
     assert {own.mac for own in find(client, text).hosts} == expected
 
 
-def test_a_host_is_told_with_what_every_bridge_has_heard(client: Any) -> None:
+def test_a_host_is_reported_with_what_every_bridge_has_heard(client: Any) -> None:
     (host,) = find(client, "10.0.0.1").hosts
     assert host.addresses == ["fe80::1", "10.0.0.1"]
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_asked(client: Any, query: str) -> None:
     assert client.get(f"/v1/search{query}").status_code == 422
 
 
-def test_no_more_than_a_hundred_are_told(client: Any, network: Any) -> None:
+def test_no_more_than_a_hundred_are_reported(client: Any, network: Any) -> None:
     bridge = network.bridges[1]
     for number in range(200):
         network.changes.fdb.add_static(bridge, 0, 0x0600_0000_0000 + number, "eth2")
@@ -125,6 +125,6 @@ def test_the_vendors_of_some_prefixes(
     app = OpenAPI("vendors")
     app.register_api(blueprint(network))
     client = app.test_client()
-    told = client.get("/v1/vendors?prefix=00:1B:21,12:34:56").json
-    assert told == {"vendors": {"00:1b:21": "Intel Corporate"}}
+    answer = client.get("/v1/vendors?prefix=00:1B:21,12:34:56").json
+    assert answer == {"vendors": {"00:1b:21": "Intel Corporate"}}
     assert client.get("/v1/vendors?prefix=00:1b").status_code == 422

@@ -67,7 +67,7 @@ def test_one_connection_takes_many_requests(url: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_it_listens_where_it_is_told_and_no_longer_when_stopped(host: str) -> None:
+def test_it_listens_where_it_is_reported_and_no_longer_when_stopped(host: str) -> None:
     server = ApiServer(empty_network(), Place(host, 0))
     server.start()
     try:

@@ -61,32 +61,32 @@ def hello(priority: int = 4096, force_version: int = 2) -> bytes:
 
 
 def test_a_bridge_on_its_own_is_the_root(client: Any) -> None:
-    told = status(client)
-    assert told.enabled
-    assert told.bridge_id == told.root_id == "8000.02:00:00:00:00:01"
-    assert (told.root_path_cost, told.root_port) == (0, None)
-    assert [port.name for port in told.ports] == ["eth1", "eth2", "eth3"]
-    assert [port.state for port in told.ports] == ["forwarding", "discarding", "discarding"]
-    assert {port.role for port in told.ports} == {"designated"}
-    assert told.root_times is not None
-    assert told.root_times.forward_delay == 15
-    assert told.parameters == StpBridge()
-    assert told.ports[0].parameters == StpPort(admin_edge=True)
+    answer = status(client)
+    assert answer.enabled
+    assert answer.bridge_id == answer.root_id == "8000.02:00:00:00:00:01"
+    assert (answer.root_path_cost, answer.root_port) == (0, None)
+    assert [port.name for port in answer.ports] == ["eth1", "eth2", "eth3"]
+    assert [port.state for port in answer.ports] == ["forwarding", "discarding", "discarding"]
+    assert {port.role for port in answer.ports} == {"designated"}
+    assert answer.root_times is not None
+    assert answer.root_times.forward_delay == 15
+    assert answer.parameters == StpBridge()
+    assert answer.ports[0].parameters == StpPort(admin_edge=True)
 
 
-def test_a_better_root_is_told_with_the_port_that_leads_there(
+def test_a_better_root_is_reported_with_the_port_that_leads_there(
     client: Any, network: Network, bridge: Bridge
 ) -> None:
     hear(network, bridge, 2, hello())
-    told = status(client)
-    assert told.root_id == "1000.02:00:00:00:00:99"
-    assert told.root_path_cost == 20_000
-    assert told.root_port is not None
-    assert (told.root_port.number, told.root_port.name) == (2, "eth2")
+    answer = status(client)
+    assert answer.root_id == "1000.02:00:00:00:00:99"
+    assert answer.root_path_cost == 20_000
+    assert answer.root_port is not None
+    assert (answer.root_port.number, answer.root_port.name) == (2, "eth2")
     port = port_status(client, "eth2")
     assert (port.role, port.information, port.port_id) == ("root", "received", "8.002")
     assert port.designated is not None
-    assert (port.designated.bridge, port.designated.port) == (told.root_id, "8.007")
+    assert (port.designated.bridge, port.designated.port) == (answer.root_id, "8.007")
     assert (port.received.rst, port.received.config) == (1, 0)
     assert port.sent.rst >= 1
     assert port.point_to_point.oper
@@ -104,7 +104,7 @@ def test_times_are_of_now_and_not_of_the_last_event(client: Any, bridge: Bridge)
     )
 
 
-def test_a_topology_change_is_told(client: Any, network: Network, bridge: Bridge) -> None:
+def test_a_topology_change_is_reported(client: Any, network: Network, bridge: Bridge) -> None:
     assert status(client).topology_change.model_dump() == {  # type: ignore[union-attr]
         "active": False,
         "count": 0,
@@ -140,10 +140,10 @@ def test_a_neighbour_that_speaks_stp(client: Any, network: Network, bridge: Brid
 
 
 def test_a_bridge_without_spanning_tree_forwards(client: Any) -> None:
-    told = status(client, OFF)
-    assert not told.enabled
-    assert told.bridge_id is told.topology_change is None
-    assert {(port.role, port.state) for port in told.ports} == {("disabled", "forwarding")}
+    answer = status(client, OFF)
+    assert not answer.enabled
+    assert answer.bridge_id is answer.topology_change is None
+    assert {(port.role, port.state) for port in answer.ports} == {("disabled", "forwarding")}
 
 
 def test_a_port_that_is_down_does_not_forward_anyhow(client: Any, network: Network) -> None:
@@ -174,13 +174,13 @@ def test_an_unknown_bridge_is_not_found(client: Any, method: str, below: str) ->
 def test_a_parameter_is_changed_and_the_others_stay(client: Any) -> None:
     client.patch(STP, json={"hello_time": 1})
     answer = client.patch(STP, json={"priority": 4096})
-    told = StpBridgeStatus.model_validate(answer.json)
-    assert told.bridge_id == "1000.02:00:00:00:00:01"
-    assert told.parameters == StpBridge(priority=4096, hello_time=1)
+    shown = StpBridgeStatus.model_validate(answer.json)
+    assert shown.bridge_id == "1000.02:00:00:00:00:01"
+    assert shown.parameters == StpBridge(priority=4096, hello_time=1)
     assert status(client).root_times.hello_time == 1  # type: ignore[union-attr]
 
 
-def test_a_change_is_told_once_and_with_its_values(client: Any, network: Network) -> None:
+def test_a_change_is_reported_once_and_with_its_values(client: Any, network: Network) -> None:
     for _ in range(2):
         client.patch(STP, json={"priority": 4096, "hello_time": 2.0})
     (record,) = network.events.since(0, Interest(("stp.set",)))
@@ -199,9 +199,9 @@ def test_spanning_tree_is_stopped_and_started_with_its_parameters(client: Any) -
 
 
 def test_spanning_tree_is_started_where_the_file_has_it_off(client: Any) -> None:
-    told = StpBridgeStatus.model_validate(client.patch(OFF, json={"enabled": True}).json)
-    assert told.enabled
-    assert {port.role for port in told.ports} == {"designated"}
+    status = StpBridgeStatus.model_validate(client.patch(OFF, json={"enabled": True}).json)
+    assert status.enabled
+    assert {port.role for port in status.ports} == {"designated"}
 
 
 def test_the_standards_relation_is_explained(client: Any) -> None:
@@ -284,12 +284,12 @@ def blames(model: type[StpBridge | StpPort], name: str, value: float) -> bool:
 def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> None:
     body = {"path_cost": 77, "priority": 16, "bpdu_guard": True}
     answer = client.patch(f"{STP}/ports/{port}", json=body)
-    told = StpPortStatus.model_validate(answer.json)
-    assert (told.name, told.path_cost, told.port_id) == ("eth2", 77, "1.002")
-    assert told.parameters == StpPort(path_cost=77, priority=16, bpdu_guard=True)
+    status = StpPortStatus.model_validate(answer.json)
+    assert (status.name, status.path_cost, status.port_id) == ("eth2", 77, "1.002")
+    assert status.parameters == StpPort(path_cost=77, priority=16, bpdu_guard=True)
     answer = client.patch(f"{STP}/ports/{port}", json={"path_cost": None})
-    told = StpPortStatus.model_validate(answer.json)
-    assert (told.path_cost, told.parameters.priority) == (20_000, 16)
+    status = StpPortStatus.model_validate(answer.json)
+    assert (status.path_cost, status.parameters.priority) == (20_000, 16)
 
 
 def test_a_port_leaves_spanning_tree_and_comes_back(client: Any) -> None:
@@ -301,9 +301,9 @@ def test_a_port_leaves_spanning_tree_and_comes_back(client: Any) -> None:
 
 def test_a_port_is_administered_before_spanning_tree_starts(client: Any) -> None:
     client.patch(f"{OFF}/ports/eth2", json={"path_cost": 77, "point_to_point": "force-false"})
-    told = StpBridgeStatus.model_validate(client.patch(OFF, json={"enabled": True}).json)
-    assert told.ports[1].path_cost == 77
-    assert not told.ports[1].point_to_point.oper
+    status = StpBridgeStatus.model_validate(client.patch(OFF, json={"enabled": True}).json)
+    assert status.ports[1].path_cost == 77
+    assert not status.ports[1].point_to_point.oper
 
 
 def test_guards_that_exclude_each_other(client: Any) -> None:
@@ -320,8 +320,8 @@ def test_a_port_is_recovered_from_bpdu_guard(client: Any, network: Network, brid
     shut = port_status(client, "eth2")
     assert (shut.role, shut.state, shut.guards) == ("disabled", "discarding", ["bpdu-guard"])
     assert shut.guard_counts["bpdu-guard"] == 1
-    told = StpPortStatus.model_validate(client.post(f"{STP}/ports/eth2/recover").json)
-    assert (told.role, told.guards, told.guard_counts["bpdu-guard"]) == ("designated", [], 1)
+    status = StpPortStatus.model_validate(client.post(f"{STP}/ports/eth2/recover").json)
+    assert (status.role, status.guards, status.guard_counts["bpdu-guard"]) == ("designated", [], 1)
     again = client.post(f"{STP}/ports/eth2/recover")
     assert again.status_code == 409
     assert again.json["detail"] == "no guard of spanning tree holds port eth2"
@@ -397,10 +397,10 @@ def test_a_spanning_tree_that_starts_under_a_listener_is_traced(
     follower = network.events.follow(network.events.last, 0.0)
     assert next(follower) is None
     client.patch(OFF, json={"enabled": True})
-    told = []
+    records = []
     while (record := next(follower)) is not None:
-        told.append(record)
-    sent = next(record.event for record in told if record.event.kind == "stp.bpdu.sent")
+        records.append(record)
+    sent = next(record.event for record in records if record.event.kind == "stp.bpdu.sent")
     assert sent.message.startswith("port eth1 (1) > RST designated [proposal] root 8000.02:00:")
 
 

@@ -87,9 +87,9 @@ def test_one_token_leaves_streams_and_connections_to_the_others() -> None:
         assert codes == [200] * OF_TOKEN + [503] * (64 - OF_TOKEN)
         assert follow("operator").status_code == 200
         assert get("viewer", "/v1/bridges").status_code == 200
-        told = get("viewer", "/metrics").text
-        assert 'ofapp_api_streams_refused_total{bound="token"} 48.0' in told
-        assert f"ofapp_api_streams {OF_TOKEN + 1}.0" in told
+        metrics = get("viewer", "/metrics").text
+        assert 'ofapp_api_streams_refused_total{bound="token"} 48.0' in metrics
+        assert f"ofapp_api_streams {OF_TOKEN + 1}.0" in metrics
         answers[0].close()  # the server notices without having anything to send
         wait_for(lambda: follow("viewer").status_code == 200, "room for another")
         (full,) = get("viewer", "/v1/events?kind=api.streams.full").json()["events"][:1]

@@ -22,7 +22,7 @@ def network() -> Network:
     return cabled_network(NOW)
 
 
-def told(client: Any) -> Map:
+def topology_of(client: Any) -> Map:
     return Map.model_validate(client.get("/v1/topology").json)
 
 
@@ -31,8 +31,8 @@ def ends(link: MapLink) -> tuple[tuple[str, str], tuple[str, str]]:
     return (f"br{int(a.datapath_id)}", a.port.name), (f"br{int(b.datapath_id)}", b.port.name)
 
 
-def test_bridges_and_links_are_told_with_their_trees(client: Any) -> None:
-    known = told(client)
+def test_bridges_and_links_are_reported_with_their_trees(client: Any) -> None:
+    known = topology_of(client)
     assert [(own.name, own.root, own.connected) for own in known.bridges] == [
         ("br1", True, True),
         ("br2", False, True),
@@ -47,7 +47,7 @@ def test_bridges_and_links_are_told_with_their_trees(client: Any) -> None:
 
 
 def test_whoever_is_not_of_this_controller_is_a_neighbour(client: Any) -> None:
-    (worse,) = told(client).neighbours
+    (worse,) = topology_of(client).neighbours
     assert (worse.port.name, worse.chassis_id, worse.port_id, worse.bridge_id) == (
         *("eth3", "02:00:00:00:00:99"),
         *(None, None),  # it was told of our root and has no more to say
@@ -56,7 +56,7 @@ def test_whoever_is_not_of_this_controller_is_a_neighbour(client: Any) -> None:
 
 def test_a_better_neighbour_says_which_port_it_is(client: Any, network: Network) -> None:
     network.bridges[2].hear("bpdu", [(3, encode(rst(0x66, port=0x8007), 0x66))], NOW)
-    better = told(client).neighbours[-1]
+    better = topology_of(client).neighbours[-1]
     assert (better.chassis_id, better.port_id) == ("00:00:00:00:00:66", "8.007")
     assert better.bridge_id == format_bridge_id(0x66)
 
@@ -65,16 +65,16 @@ def test_a_claim_to_be_a_port_that_is_not_there_makes_no_link(
     client: Any, network: Network
 ) -> None:
     """Whoever speaks as one of our bridges, of a port that this has not."""
-    before = [ends(link) for link in told(client).links]
+    before = [ends(link) for link in topology_of(client).links]
     claim = rst(0x1000 << 48 | 0x020000000001, port=0x8000 | 77)
     network.bridges[2].hear("bpdu", [(3, encode(claim, 0x66))], NOW)
-    assert [ends(link) for link in told(client).links] == before
+    assert [ends(link) for link in topology_of(client).links] == before
 
 
 def test_a_cable_that_is_pulled_is_gone_from_the_map(client: Any, network: Network) -> None:
     for bridge in network.bridges.values():
         bridge.remove_port(2, NOW)
-    assert [ends(link) for link in told(client).links] == BY_NAME[:1]
+    assert [ends(link) for link in topology_of(client).links] == BY_NAME[:1]
 
 
 def test_without_spanning_tree_there_are_bridges_alone() -> None:
@@ -89,7 +89,7 @@ def test_without_spanning_tree_there_are_bridges_alone() -> None:
 def test_what_a_switch_does_that_is_away_is_not_known(client: Any, network: Network) -> None:
     """Its bridge is no root of anything, and its ends of links do not forward."""
     del network.datapaths[1]
-    known = told(client)
+    known = topology_of(client)
     assert [(own.name, own.root, own.connected) for own in known.bridges] == [
         ("br1", None, False),
         ("br2", False, True),

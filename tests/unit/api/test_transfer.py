@@ -47,10 +47,10 @@ def test_who_accepts_it_gets_long_answers_compressed(
     assert packed.headers["Content-Encoding"] == "gzip"
     assert packed.headers["Vary"] == "Accept-Encoding"
     assert int(packed.headers["Content-Length"]) == len(packed.data)
-    told = json.loads(gzip.decompress(packed.data))
+    answer = json.loads(gzip.decompress(packed.data))
     plain = client.get(path)
     assert len(packed.data) * 5 < len(plain.data)
-    assert len(told["entries"]) == len(plain.json["entries"]) == 5001
+    assert len(answer["entries"]) == len(plain.json["entries"]) == 5001
 
 
 @pytest.mark.parametrize("accepted", [None, "identity", "gzip;q=0", "br"])

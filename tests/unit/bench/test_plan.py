@@ -63,7 +63,7 @@ def test_what_is_flooded_is_asked_of_bridges_only() -> None:
     assert runner(Measurement.LEARNING, monitored=False).turns() == []
 
 
-def test_a_device_that_fails_is_told_and_the_rest_goes_on() -> None:
+def test_a_device_that_fails_is_reported_and_the_rest_goes_on() -> None:
     running = runner(Measurement.TCP, repetitions=1)
     assert len(list(running.run(lambda turn: None))) == 3
     assert running.problems[1] == "one, tcp, repetition 0: is a fake"

@@ -69,7 +69,7 @@ def test_devices_that_reach_the_wire_are_named() -> None:
     assert remarks(slower) == []
 
 
-def test_disturbances_and_failures_are_told() -> None:
+def test_disturbances_and_failures_are_reported() -> None:
     noisy = sample(WIRE, 0, {"size": 64.0}, rate=1).model_copy(update={"disturbed": 0.7})
     found = remarks(results(noisy, problems=("dpdk: not there",)))
     assert "1 of 1 measurements (up to 0.7 cores)" in found[0]

@@ -16,7 +16,7 @@ def ports(count: int, up: bool = True) -> list[Port]:
     return [Port(number, f"p{number}", number, up, 1000) for number in range(1, count + 1)]
 
 
-def told(effects: list[Effect]) -> list[Event]:
+def events_of(effects: list[Effect]) -> list[Event]:
     """What the log has."""
     events = [effect for effect in together(effects) if isinstance(effect, Event)]
     return [event for event in events if event.severity is not Severity.DEBUG]
@@ -24,14 +24,14 @@ def told(effects: list[Effect]) -> list[Event]:
 
 def test_a_switch_that_adds_thousands_of_ports_writes_some_lines_for_each_portion() -> None:
     bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
-    events = told(bridge.put_ports(ports(64), 1.0))
+    events = events_of(bridge.put_ports(ports(64), 1.0))
     (added,) = (event for event in events if event.kind == "port.added")
     assert added.message == "port p1 was added; the same for 63 other ports"
     assert added.data == {"ports": [*range(1, 65)]}
     assert len(events) < 8
     for second in range(2, 10):
-        assert len(told(bridge.tick(float(second)))) < 8
-    assert len(told(bridge.remove_ports(range(1, 65), 20.0))) < 8
+        assert len(events_of(bridge.tick(float(second)))) < 8
+    assert len(events_of(bridge.remove_ports(range(1, 65), 20.0))) < 8
 
 
 def test_all_of_them_are_there_for_a_trace_and_nothing_else_is_lost() -> None:
@@ -45,7 +45,7 @@ def test_all_of_them_are_there_for_a_trace_and_nothing_else_is_lost() -> None:
     ]
 
 
-def test_few_ports_and_what_differs_are_told_one_by_one() -> None:
+def test_few_ports_and_what_differs_are_reported_one_by_one() -> None:
     bridge = Bridge(1, BridgeParams())
     effects = bridge.put_ports(ports(MANY - 1), 1.0)
     assert together(effects) == effects

@@ -353,9 +353,9 @@ class TestSweep:
         bridge = make(BridgeParams(fdb_max_learned=1))
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 1.0)
         assert sweep.source(1, 0, A, 1, 0, 1.0) == []
-        told, *rest = sweep.source(1, 0, B, 2, 0, 1.0)
-        assert isinstance(told, Event)
-        assert told.kind == "fdb.limit"
+        event, *rest = sweep.source(1, 0, B, 2, 0, 1.0)
+        assert isinstance(event, Event)
+        assert event.kind == "fdb.limit"
         assert rest == [RemoveSource(1, 0, B, 2)]
 
 

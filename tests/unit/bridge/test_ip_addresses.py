@@ -109,40 +109,40 @@ def number(index: int) -> bytes:
     return (0x525400 << 24 | index).to_bytes(6, "big")
 
 
-def told(book: IpAddresses, mac: bytes = MAC, vid: int = 0) -> list[str]:
+def addresses_of(book: IpAddresses, mac: bytes = MAC, vid: int = 0) -> list[str]:
     return [str(ip_address(each)) for each in book.of(vid, int.from_bytes(mac, "big"))]
 
 
 def test_the_last_one_comes_first_and_each_once() -> None:
     book = IpAddresses(database((1, 0, MAC)))
     book.hear([(1, arp("10.0.0.1")), (1, ipv6("fe80::1")), (1, arp("10.0.0.1"))])
-    assert told(book) == ["10.0.0.1", "fe80::1"]
+    assert addresses_of(book) == ["10.0.0.1", "fe80::1"]
 
 
 def test_vlans_are_apart() -> None:
     book = IpAddresses(database((1, 0, MAC), (1, 7, MAC)))
     book.hear([(1, arp("10.0.0.1")), (1, arp("10.0.7.1", tags=TAG))])
-    assert (told(book), told(book, vid=7)) == (["10.0.0.1"], ["10.0.7.1"])
+    assert (addresses_of(book), addresses_of(book, vid=7)) == (["10.0.0.1"], ["10.0.7.1"])
 
 
 def test_who_claims_many_has_the_last_few() -> None:
     book = IpAddresses(database((1, 0, MAC)))
     book.hear([(1, arp(f"10.0.0.{last}")) for last in range(1, 101)])
-    assert told(book) == ["10.0.0.100", "10.0.0.99", "10.0.0.98", "10.0.0.97"]
+    assert addresses_of(book) == ["10.0.0.100", "10.0.0.99", "10.0.0.98", "10.0.0.97"]
     assert book.counters["ip_addresses_replaced"] == 100 - ADDRESSES
 
 
 def test_many_addresses_of_one_family_do_not_displace_the_other() -> None:
     book = IpAddresses(database((1, 0, MAC)))
     book.hear([(1, arp("10.0.0.7")), *((1, ipv6(f"2001:db8::{last}")) for last in range(1, 10))])
-    assert told(book)[-1] == "10.0.0.7"
-    assert len(told(book)) == 1 + ADDRESSES
+    assert addresses_of(book)[-1] == "10.0.0.7"
+    assert len(addresses_of(book)) == 1 + ADDRESSES
 
 
 def test_another_port_does_not_speak_for_a_host() -> None:
     book = IpAddresses(database((1, 0, MAC)))
     book.hear([(1, arp("10.0.0.1")), (2, arp("10.6.6.6"))])
-    assert told(book) == ["10.0.0.1"]
+    assert addresses_of(book) == ["10.0.0.1"]
 
 
 def test_who_is_not_known_any_more_is_not_found_and_makes_room() -> None:
@@ -154,9 +154,9 @@ def test_who_is_not_known_any_more_is_not_found_and_makes_room() -> None:
     assert len(list(book.hosts())) == 2  # 1 and 3: nobody has learned 4
     for _ in range(2):
         book.hear([(1, arp("10.0.0.9", number(9)))])
-    assert told(book, number(9)) == ["10.0.0.9"]
-    assert told(book, number(1)) == ["10.0.0.1"]
-    assert told(book, number(2)) == []
+    assert addresses_of(book, number(9)) == ["10.0.0.9"]
+    assert addresses_of(book, number(1)) == ["10.0.0.1"]
+    assert addresses_of(book, number(2)) == []
 
 
 def test_a_full_book_says_so_once_and_again_when_there_is_room() -> None:
@@ -174,4 +174,4 @@ def test_a_full_book_says_so_once_and_again_when_there_is_room() -> None:
     for _ in range(4):
         events += book.hear([(1, arp("10.0.1.1", number(100)))])
     assert [event.kind for event in events if isinstance(event, Event)] == ["fdb.ip_full.cleared"]
-    assert told(book, number(100)) == ["10.0.1.1"]
+    assert addresses_of(book, number(100)) == ["10.0.1.1"]

@@ -25,8 +25,8 @@ def params(
     )
 
 
-def make(told: BridgeParams) -> Bridge:
-    bridge = Bridge(1, told)
+def make(params: BridgeParams) -> Bridge:
+    bridge = Bridge(1, params)
     bridge.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2)], 0.0)
     return bridge
 
@@ -45,12 +45,12 @@ def kinds(effects: list[Effect]) -> list[str]:
     return [effect.kind for effect in effects if isinstance(effect, Event)]
 
 
-def change(bridge: Bridge, told: BridgeParams) -> list[Effect]:
-    return bridge.learning.set_policies(told, bridge.ports, 2.0)
+def change(bridge: Bridge, params: BridgeParams) -> list[Effect]:
+    return bridge.learning.set_policies(params, bridge.ports, 2.0)
 
 
 class TestGates:
-    def test_it_closes_with_the_last_place_and_is_told_with_the_first_refusal(self) -> None:
+    def test_it_closes_with_the_last_place_and_is_reported_with_the_first_refusal(self) -> None:
         bridge = make(params(2))
         effects = learn(bridge, 2)
         assert SetGate(1, None, True) in effects
@@ -73,7 +73,7 @@ class TestGates:
         assert gates(effects) == [False]
         assert kinds(effects) == ["fdb.limit.cleared"]
 
-    def test_where_nobody_was_refused_nothing_is_told(self) -> None:
+    def test_where_nobody_was_refused_nothing_is_reported(self) -> None:
         bridge = make(params(1))
         learn(bridge, 1)
         effects = bridge.flush()
@@ -165,8 +165,8 @@ class TestAdministered:
         assert kinds(learn(bridge, 2)) == ["fdb.limit"]
         assert kinds(change(bridge, BridgeParams(fdb_max_learned=9))) == ["fdb.limit.cleared"]
 
-    @pytest.mark.parametrize("told", [params(2), params(vlan=VlanPolicy(2, "drop"))])
-    def test_the_same_again_is_nothing(self, told: BridgeParams) -> None:
-        bridge = make(told)
+    @pytest.mark.parametrize("policies", [params(2), params(vlan=VlanPolicy(2, "drop"))])
+    def test_the_same_again_is_nothing(self, policies: BridgeParams) -> None:
+        bridge = make(policies)
         learn(bridge, 3, vid=7)
-        assert change(bridge, told) == []
+        assert change(bridge, policies) == []

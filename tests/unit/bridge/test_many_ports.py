@@ -81,11 +81,11 @@ def test_a_port_costs_the_same_among_few_and_many(works: tuple[str, ...], aware:
 def test_ports_that_open_together_are_one_flood_set() -> None:
     switch = Switch(MANY)
     switch.connect()
-    told = []
+    flood_sets = []
     while (due := switch.bridge.next_wakeup()) is not None and due < 5.0:
-        told += [e for e in switch.bridge.tick(due) if isinstance(e, SetFlood)]
-    assert told == [SetFlood(switch.bridge.relay.flood_ports)]
-    assert len(told[0].ports) == MANY + 1
+        flood_sets += [e for e in switch.bridge.tick(due) if isinstance(e, SetFlood)]
+    assert flood_sets == [SetFlood(switch.bridge.relay.flood_ports)]
+    assert len(flood_sets[0].ports) == MANY + 1
 
 
 def test_a_hello_costs_the_same_among_few_and_many() -> None:
@@ -95,32 +95,32 @@ def test_a_hello_costs_the_same_among_few_and_many() -> None:
         switch.connect()
         switch.open()
         hello = stp.SpanningTree(stp.BridgeParams(), 0x02000000FFFF)
-        told = hello.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
-        frame = next(effect.frame for effect in told if isinstance(effect, stp.SendBpdu))
+        effects = hello.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
+        frame = next(effect.frame for effect in effects if isinstance(effect, stp.SendBpdu))
         switch.bridge.hear("bpdu", [(1, frame)], 5.0)
         efforts.append(calls(lambda s=switch, f=frame: s.bridge.hear("bpdu", [(1, f)], 5.5)))
     assert efforts[1] < 1.1 * efforts[0]
 
 
-def test_ports_beyond_the_most_there_can_be_are_refused_counted_and_told_once(
+def test_ports_beyond_the_most_there_can_be_are_refused_counted_and_reported_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ports_module, "MAX_PORTS", 9)
     bridge = Switch(0).bridge
 
-    def told(number: int) -> list[str]:
+    def kinds_after(number: int) -> list[str]:
         effects = bridge.put_ports([Port(number, f"p{number}", number, True, 1000)], 0.0)
         return [effect.kind for effect in effects if isinstance(effect, Event)]
 
-    told_of = [told(number) for number in range(1, 15)]
+    event_lists = [kinds_after(number) for number in range(1, 15)]
     assert len(bridge.ports) == 9
-    assert [kinds.count("port.limit") for kinds in told_of] == [0] * 9 + [1] + [0] * 4
+    assert [kinds.count("port.limit") for kinds in event_lists] == [0] * 9 + [1] + [0] * 4
     assert bridge.learning.counters["ports_refused"] == 5
-    assert "port.limit" not in told(3), "a port that is there already"
+    assert "port.limit" not in kinds_after(3), "a port that is there already"
     gone = bridge.remove_ports([3], 1.0)
     assert any(effect.kind == "port.limit.cleared" for effect in gone if isinstance(effect, Event))
-    assert "port.added" in told(12)
-    assert "port.limit" in told(13)
+    assert "port.added" in kinds_after(12)
+    assert "port.limit" in kinds_after(13)
 
 
 def test_a_list_with_too_many_ports_is_taken_in_as_far_as_there_is_room(
@@ -156,9 +156,9 @@ def test_a_bridge_is_sure_of_some_ports_and_of_more_once_others_give_room() -> N
     (late,) = crowd(room, 1, SURE)
     assert len(late.ports) == SURE
     more = [Port(n, f"p{n}", n, True, 1000) for n in range(100, 104)]
-    (told,) = [e for e in late.put_ports(more, 1.0) if isinstance(e, Event)]
-    assert told.kind == "port.limit"
-    assert "other bridges" in told.message
+    (event,) = [e for e in late.put_ports(more, 1.0) if isinstance(e, Event)]
+    assert event.kind == "port.limit"
+    assert "other bridges" in event.message
     assert room.wanted
     for other in others:
         other.ports.leave()

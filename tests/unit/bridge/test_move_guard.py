@@ -76,13 +76,13 @@ def bonds(effects: list[Effect]) -> list[tuple[str, Any]]:
 
 
 class TestUnnamedBonds:
-    def test_two_ports_that_addresses_are_heard_on_in_turn_are_told_once(self) -> None:
+    def test_two_ports_that_addresses_are_heard_on_in_turn_are_reported_once(self) -> None:
         bridge = make()
         effects = flap(bridge, (1, 2, 1, 2, 1))
         assert bonds(effects) == [("lag.unnamed", [1, 2])]
-        told = next(e for e in effects if isinstance(e, Event) and e.kind == "lag.unnamed")
-        assert "lags:" in told.worded(bridge.port_at).message
-        assert told.severity is Severity.WARNING
+        event = next(e for e in effects if isinstance(e, Event) and e.kind == "lag.unnamed")
+        assert "lags:" in event.worded(bridge.port_at).message
+        assert event.severity is Severity.WARNING
         for step, port in enumerate((1, 2, 1, 2, 1)):
             assert not bonds(see(bridge, port, 2.0 + step / 10, B))  # once for the two
         assert bonds(bridge.tick(31.5)) == []  # B is still held down
@@ -97,9 +97,9 @@ class TestMoves:
         bridge = make()
         effects = flap(bridge, (1, 2, 1, 2, 1))
         assert effects[:2] == [InstallEntry(1, 0, A, 5, 2), HoldDown(0, A, 30, 1, 2)]
-        told = event(effects)
-        assert (told.kind, told.severity) == ("fdb.held", Severity.WARNING)
-        assert told.data == {
+        held = event(effects)
+        assert (held.kind, held.severity) == ("fdb.held", Severity.WARNING)
+        assert held.data == {
             "mac": "02:00:00:00:00:0a",
             "vlan": 0,
             "port": 1,
@@ -107,7 +107,7 @@ class TestMoves:
             "elsewhere": 2,
             "seconds": 30,
         }
-        assert "on port 1, and was seen on port 2" in told.message
+        assert "on port 1, and was seen on port 2" in held.message
         assert where(bridge) == 1
 
     def test_where_its_home_is_closed_it_stays_where_it_is(self) -> None:
@@ -262,9 +262,9 @@ class TestAnotherController:
 
     def test_the_address_stays_held_for_the_rest_of_its_time(self) -> None:
         bridge, effects = self.found()
-        (told,) = effects
-        assert isinstance(told, Event)
-        assert "on port 1, and was seen on port 2: held down for 20 s more" in told.message
+        (event,) = effects
+        assert isinstance(event, Event)
+        assert "on port 1, and was seen on port 2: held down for 20 s more" in event.message
         bridge.addresses.adopt(1, 0, A, 7, 100.1)
         assert bridge.addresses.settle_held() == []
         assert see(bridge, 2, 100.2) == []

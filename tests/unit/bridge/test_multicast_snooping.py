@@ -192,23 +192,23 @@ class TestTopologyChange:
 
     def test_a_host_that_tells_changes_without_end_is_not_asked_about_each(self) -> None:
         bridge, now = pair_root()
-        begun, asked, told = now, 0, list[str]()
+        begun, asked, event_kinds = now, 0, list[str]()
         while now < begun + 120.0:
             effects = bridge.hear("bpdu", [(2, TC)], now) + bridge.tick(now)
             asked += sum(frame.ports >= {1, 2} for frame in sent(effects))
-            told += [kind for kind in kinds(effects) if kind.startswith("mcast.changes")]
+            event_kinds += [kind for kind in kinds(effects) if kind.startswith("mcast.changes")]
             now += 0.02
         assert asked <= 2 * (5 + 12)  # IGMP and MLD: at 0, 1, 3, 7, 15 s, then every 10 s
-        assert told == ["mcast.changes"]
+        assert event_kinds == ["mcast.changes"]
         changes = snooper(bridge).changes
         assert changes.heard >= 6000
         assert changes.delayed > 5900
         # It ends, and the next change is asked about at once.
-        while "mcast.changes.cleared" not in told:
+        while "mcast.changes.cleared" not in event_kinds:
             due = bridge.next_wakeup()
             assert due is not None
             assert due < now + 60.0
-            told += kinds(bridge.tick(due))
+            event_kinds += kinds(bridge.tick(due))
         assert any(
             frame.ports >= {1, 2} for frame in sent(bridge.hear("bpdu", [(2, TC)], due + 5.0))
         )
@@ -311,22 +311,22 @@ class TestVlans:
 
     def test_a_vlan_that_is_configured_later_is_asked_in_at_once(self) -> None:
         bridge, _ = make(QUERIER)
-        told = bridge.set_params(replace(bridge.params, vlans=frozenset({7})), 20.0)
-        assert {frame.frame[12:16] for frame in sent(told)} == {tag(7)}
+        effects = bridge.set_params(replace(bridge.params, vlans=frozenset({7})), 20.0)
+        assert {frame.frame[12:16] for frame in sent(effects)} == {tag(7)}
         assert snooper(bridge).vlans == {0, 7}
 
     def test_without_a_querier_a_configured_vlan_waits_for_who_speaks(self) -> None:
         bridge, _ = make()
         bridge.set_params(replace(bridge.params, vlans=frozenset({7})), 20.0)
         assert snooper(bridge).vlans == {0}
-        told = bridge.set_params(changed(bridge, multicast=QUERIER, multicast_vlans={}), 21.0)
-        assert {frame.frame[12:16] for frame in sent(told) if tagged(frame.frame)} == {tag(7)}
+        effects = bridge.set_params(changed(bridge, multicast=QUERIER, multicast_vlans={}), 21.0)
+        assert {frame.frame[12:16] for frame in sent(effects) if tagged(frame.frame)} == {tag(7)}
 
     def test_a_vlan_has_its_own_parameters_and_others_the_bridges(self) -> None:
         bridge, _ = make(QUERIER, {7: VlanParams(mcast_snooping=False)})
         bridge.hear("snooped", [(1, join(9))], 1.0)
-        told = snooper(bridge).snapshot(2.0)
-        states = {(info.vid, info.family): info.state for info in told.queriers}
+        snapshot = snooper(bridge).snapshot(2.0)
+        states = {(info.vid, info.family): info.state for info in snapshot.queriers}
         assert (states[0, 4], states[7, 4], states[9, 4]) == ("self", "none", "self")
         assert snooper(bridge).vlan_params(7) == VlanParams(mcast_snooping=False)
         assert snooper(bridge).vlan_params(9) == QUERIER.vlan
@@ -343,12 +343,12 @@ class TestVlans:
         effects = bridge.set_params(changed(bridge, multicast=QUERIER, multicast_vlans={}), 3.0)
         assert {frame.frame[12:16] for frame in sent(effects)} == {tag(7)}
 
-    def test_vlans_above_the_limit_flood_and_it_is_told_once(self) -> None:
+    def test_vlans_above_the_limit_flood_and_it_is_reported_once(self) -> None:
         bridge, _ = make()
-        told: list[Effect] = []
+        results: list[Effect] = []
         for vid in range(1, MAX_VLANS + 1):
-            told += bridge.hear("snooped", [(1, join(vid))], 1.0)
-        assert "mcast.vlans" not in kinds(told)
+            results += bridge.hear("snooped", [(1, join(vid))], 1.0)
+        assert "mcast.vlans" not in kinds(results)
         frame = join(MAX_VLANS + 1)
         effects = bridge.hear("snooped", [(1, frame)], 2.0)
         (event,) = (effect for effect in effects if isinstance(effect, Event))

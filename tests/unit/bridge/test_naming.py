@@ -19,7 +19,7 @@ def ports() -> PortTable:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ((PortNumber(1), ": designated -> root"), "port eth1 (1): designated -> root"),
         ((PortNumber(80), " > RST port 80.001"), "port eth80 (80) > RST port 80.001"),
@@ -34,8 +34,8 @@ def ports() -> PortTable:
         ("port eth1 is up", "port eth1 is up"),
     ],
 )
-def test_messages(ports: PortTable, text: Text, told: str) -> None:
-    assert made_event("stp.x", text).worded(ports.get).message == told
+def test_messages(ports: PortTable, text: Text, message: str) -> None:
+    assert made_event("stp.x", text).worded(ports.get).message == message
 
 
 def test_what_knows_no_names_speaks_of_numbers() -> None:

@@ -63,9 +63,9 @@ def test_a_hello_says_what_is_true_now() -> None:
 
 def test_of_ports_that_come_together_none_is_open_for_being_alone() -> None:
     bridge = Bridge(1, BridgeParams(stp=StpParams()))
-    told = [effect for effect in bridge.set_ports(PORTS, 0.0) if isinstance(effect, Event)]
-    assert [event.port for event in told if event.kind == "stp.role"] == [1, 2, 3, 4]
-    assert not [event for event in told if event.kind == "stp.state"]
+    events = [effect for effect in bridge.set_ports(PORTS, 0.0) if isinstance(effect, Event)]
+    assert [event.port for event in events if event.kind == "stp.role"] == [1, 2, 3, 4]
+    assert not [event for event in events if event.kind == "stp.state"]
     assert not bridge.flooding.ports - {LOCAL_PORT}
     alone = Bridge(2, BridgeParams(stp=StpParams()))
     alone.set_ports(PORTS[:2], 0.0)

@@ -51,11 +51,11 @@ class Bench:
                 port: int(min(rate, self.rate(port)) * STEP) for port, rate in self.offered.items()
             }
             new = {port: count for port, count in seen.items() if port not in self.invented}
-            told = sum(new.values())
-            done = min(self.waiting + told, self.capacity * STEP)
-            self.waiting = min(self.waiting + told - done, 10_000)
+            offered = sum(new.values())
+            done = min(self.waiting + offered, self.capacity * STEP)
+            self.waiting = min(self.waiting + offered - done, 10_000)
             self.done += done
-            share = done / told if told else 0
+            share = done / offered if offered else 0
             learned = {port: int(count * share) for port, count in new.items()}
             load = Load(STEP, seen, learned, int(self.waiting))
             self.changes += len(self.rates.observe(load, SURE, self.controller, self.now))

@@ -45,9 +45,9 @@ def lived(seconds: int) -> Iterator[Bridge]:
         now = half / 2
         said, heard = bridge.tick(now), root.tick(now)
         while said or heard:
-            told = [e for frame in frames(said) for e in root.hear("bpdu", [(1, frame)], now)]
+            effects = [e for frame in frames(said) for e in root.hear("bpdu", [(1, frame)], now)]
             said = [e for frame in frames(heard) for e in bridge.hear("bpdu", [(1, frame)], now)]
-            heard = told
+            heard = effects
         yield bridge
 
 

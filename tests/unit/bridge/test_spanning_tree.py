@@ -69,7 +69,7 @@ class TestPortStates:
         assert not bridge.stp.traps(LOCAL_PORT)
         assert bridge.learning.learn([(1, 0, A)], 1.0) == []
 
-    def test_the_only_port_that_is_up_opens_although_one_that_is_down_is_told_of_first(
+    def test_the_only_port_that_is_up_opens_although_one_that_is_down_is_reported_first(
         self,
     ) -> None:
         bridge = Bridge(1, BridgeParams(stp=StpParams()))

@@ -50,8 +50,8 @@ def bridge() -> Bridge:
 
 def bpdu() -> bytes:
     other = stp.SpanningTree(stp.BridgeParams(priority=61440), 0x02000000FFFF)
-    told = other.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
-    return next(effect.frame for effect in told if isinstance(effect, stp.SendBpdu))
+    effects = other.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
+    return next(effect.frame for effect in effects if isinstance(effect, stp.SendBpdu))
 
 
 def swept(bridge: Bridge, now: float, occasion: Occasion = Occasion.ROUTINE) -> list[Effect]:
@@ -84,8 +84,8 @@ def test_they_come_back_as_their_ports_open(bridge: Bridge) -> None:
 
 def test_those_before_a_bridge_are_forgotten(bridge: Bridge) -> None:
     """While the switch held nothing, its neighbours may have opened another way."""
-    told = bridge.hear("bpdu", [(1, bpdu())], LATER + 0.5)
-    assert any(isinstance(effect, SendFrame) for effect in told)
+    effects = bridge.hear("bpdu", [(1, bpdu())], LATER + 0.5)
+    assert any(isinstance(effect, SendFrame) for effect in effects)
     assert bridge.fdb.get(0, A) is None
     assert bridge.fdb.get(0, B) is not None
     run(bridge, LATER + 60)

@@ -13,7 +13,7 @@ from tests.unit.cli.conftest import Run
 TOLD = {
     "name": "lab",
     "member": "m1",
-    "told": "this member renews its lease, and serves the switches that it owns",
+    "status": "this member renews its lease, and serves the switches that it owns",
     "renewed": 0.25,
     "members": [
         {
@@ -42,9 +42,9 @@ def test_one_alone_says_so_plainly(ofapp: Run, shared_url: str) -> None:
     said = ofapp("cluster", "show", "--api", shared_url)
     assert said.status == 0
     assert "is in no cluster" in said.out
-    told = json.loads(ofapp("cluster", "show", "--json", "--api", shared_url).out)
-    assert told["name"] is None
-    assert told["members"] == told["bridges"] == []
+    answer = json.loads(ofapp("cluster", "show", "--json", "--api", shared_url).out)
+    assert answer["name"] is None
+    assert answer["members"] == answer["bridges"] == []
     for command in ("drain", "undrain"):
         said = ofapp("cluster", command, "m1", "--api", shared_url)
         assert said.status == 1

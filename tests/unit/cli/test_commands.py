@@ -70,9 +70,13 @@ def test_ports(live_ofapp: Run) -> None:
         "-",
     ]
     assert said.lines[4].split() == ["br0", "br0", "LOCAL", OWN, "forwarding", "0", "-"]
-    told = json.loads(live_ofapp("port", "show", "-j").out)
-    assert len(told) == 8
-    assert (told[0]["ifname"], told[0]["master"], told[0]["state"]) == ("eth1", "br0", "forwarding")
+    shown = json.loads(live_ofapp("port", "show", "-j").out)
+    assert len(shown) == 8
+    assert (shown[0]["ifname"], shown[0]["master"], shown[0]["state"]) == (
+        "eth1",
+        "br0",
+        "forwarding",
+    )
 
 
 def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
@@ -84,8 +88,8 @@ def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
     options = ["--isolated", "--no-flood", "--fdb-max-learned=7", "--over-limit", "drop"]
     said = own_ofapp("port", "set", "br0", "eth1", *options, "storm={broadcast: 9}")
     assert (said.status, said.out, said.err) == (0, "", "")
-    told = {"isolated": True, "flood": False, "fdb_max_learned": 7, "over_limit": "drop"}
-    assert settings() == told | {"storm": {"broadcast": 9}}
+    expected = {"isolated": True, "flood": False, "fdb_max_learned": 7, "over_limit": "drop"}
+    assert settings() == expected | {"storm": {"broadcast": 9}}
     own_ofapp("port", "set", "br0", "eth1", "--no-isolated", "--fdb-max-learned", "none")
     assert settings() == {"flood": False, "over_limit": "drop", "storm": {"broadcast": 9}}
     for wrong in (["--over-limit", "burn"], ["--fdb-max-learned", "x"], []):
@@ -115,8 +119,11 @@ def test_a_port_may_be_called_anything(ofapp: Run, monkeypatch: pytest.MonkeyPat
         refused = ofapp("stp", "recover", "br0", odd).err
         assert refused == f"ofapp: no guard of spanning tree holds port {odd}\n"
         vlans = json.loads(ofapp("vlan", "show", "br0", "-j").out)
-        told = {port["ifname"]: port["vlans"] for port in vlans}
-        assert (told[odd], told["eth1"]) == ([{"vlan": 20}], [{"vlan": 1, "vlanEnd": 4094}])
+        vlans_by_name = {port["ifname"]: port["vlans"] for port in vlans}
+        assert (vlans_by_name[odd], vlans_by_name["eth1"]) == (
+            [{"vlan": 20}],
+            [{"vlan": 1, "vlanEnd": 4094}],
+        )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_a_port_may_be_called_anything(ofapp: Run, monkeypatch: pytest.MonkeyPat
         ("port set br0 eth1 storm={", "storm={: not YAML at column 8: expected the node content"),
     ],
 )
-def test_a_wrong_command_line_is_told_in_two_lines(
+def test_a_wrong_command_line_is_reported_in_two_lines(
     live_ofapp: Run, arguments: str, said: str
 ) -> None:
     ended = live_ofapp(*arguments.split())
@@ -141,7 +148,7 @@ def test_a_wrong_command_line_is_told_in_two_lines(
     assert refusal.startswith(f"ofapp: {said}")
 
 
-def test_a_controller_that_does_not_answer_is_told_without_the_words_of_libraries(
+def test_a_controller_that_does_not_answer_is_reported_without_the_words_of_libraries(
     ofapp: Run, shared_url: str
 ) -> None:
     said = ofapp("fdb", "show", "--api", "http://127.0.0.1:1").err
@@ -284,7 +291,7 @@ def other(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", ["fdb show", "bridge show", "events", "events -f"])
-def test_another_server_is_told(ofapp: Run, other: str, command: str) -> None:
+def test_another_server_is_reported(ofapp: Run, other: str, command: str) -> None:
     said = ofapp(*command.split(), "--api", other)
     assert (said.status, said.out) == (1, "")
     assert len(said.err.splitlines()) == 1
@@ -360,7 +367,7 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         if clock.now > 2:
             raise KeyboardInterrupt
 
-    def told(*_: object) -> dict[str, object]:
+    def answer(*_: object) -> dict[str, object]:
         frames = 1000 + int(50 * clock.now)
         counters = dict.fromkeys(itertools.chain(*ports._COUNTED.values()), frames) | {
             "age": 0.0,
@@ -372,7 +379,7 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "time", SimpleNamespace(sleep=sleep))
     monkeypatch.setattr(ports, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(ports.Client, "bridges", lambda *_: [{"name": "br0", "datapath_id": DPID}])
-    monkeypatch.setattr(ports.Client, "get", told)
+    monkeypatch.setattr(ports.Client, "get", answer)
     said = ofapp("port", "show", "-s", "--watch", "2")
     assert said.status == 130
     totals, rates = (line.split() for line in said.lines if "eth1" in line)

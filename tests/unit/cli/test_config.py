@@ -79,8 +79,8 @@ def test_reload_tells_what_it_does(own_ofapp: Run) -> None:
     done = own_ofapp("config", "reload", "--force")
     assert done.lines[0] == "br0 (0000000000000001): its switch is away"
     assert own_ofapp("config", "reload").out == "nothing has changed\n"
-    told = json.loads(own_ofapp("config", "reload", "-j").out)
-    assert (told["bridges"], told["restart"]) == ([], [])
+    answer = json.loads(own_ofapp("config", "reload", "-j").out)
+    assert (answer["bridges"], answer["restart"]) == ([], [])
 
 
 def test_push_without_a_cluster_says_what_to_do_instead(live_ofapp: Run, tmp_path: Path) -> None:

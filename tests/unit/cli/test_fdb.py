@@ -111,8 +111,8 @@ def test_add_and_del(own_ofapp: Run) -> None:
 def test_an_entry_of_a_program_is_added_and_removed(own_ofapp: Run) -> None:
     of_it = ["br0", mac(99), "--vlan", "5"]
     assert own_ofapp("fdb", "add", *of_it, "--port", "eth2", "--extern-learn") == Said(0, "", "")
-    (told,) = json.loads(own_ofapp("fdb", "show", "br0", "--mac", mac(99), "-j").out)
-    assert (told["ifname"], told["flags"], told["state"]) == ("eth2", ["extern_learn"], "")
+    (answer,) = json.loads(own_ofapp("fdb", "show", "br0", "--mac", mac(99), "-j").out)
+    assert (answer["ifname"], answer["flags"], answer["state"]) == ("eth2", ["extern_learn"], "")
     assert "learned,extern_learn" in own_ofapp("fdb", "show", "br0", "--mac", mac(99)).out
     assert own_ofapp("fdb", "del", *of_it) == Said(0, "", "")
     assert json.loads(own_ofapp("fdb", "show", "br0", "--mac", mac(99), "-j").out) == []

@@ -78,10 +78,10 @@ def test_pages_are_followed(live_ofapp: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_json_is_as_bridge_prints_it(live_ofapp: Run) -> None:
     """Keys and their order are those of iproute2 6.1 on a Linux bridge with such members."""
-    (told,) = json.loads(live_ofapp("mdb", "show", "br0", "-j").out)
-    assert list(told) == ["mdb", "router"]
-    assert told["router"] == {}
-    assert told["mdb"][0] == {
+    (answer,) = json.loads(live_ofapp("mdb", "show", "br0", "-j").out)
+    assert list(answer) == ["mdb", "router"]
+    assert answer["router"] == {}
+    assert answer["mdb"][0] == {
         "index": 0,
         "dev": "br0",
         "port": "eth1",
@@ -89,8 +89,8 @@ def test_json_is_as_bridge_prints_it(live_ofapp: Run) -> None:
         "state": "temp",
         "flags": [],
     }
-    assert list(told["mdb"][1]) == ["index", "dev", "port", "grp", "src", "state", "flags"]
-    assert [(entry["grp"], entry.get("src"), entry["flags"]) for entry in told["mdb"]] == [
+    assert list(answer["mdb"][1]) == ["index", "dev", "port", "grp", "src", "state", "flags"]
+    assert [(entry["grp"], entry.get("src"), entry["flags"]) for entry in answer["mdb"]] == [
         ("239.1.1.1", None, []),
         ("239.1.1.2", "10.9.0.1", ["blocked"]),
         ("239.1.1.2", None, []),
@@ -99,12 +99,12 @@ def test_json_is_as_bridge_prints_it(live_ofapp: Run) -> None:
         ("239.1.1.1", None, []),
         ("239.7.7.7", None, []),
     ]
-    assert [entry.get("vid") for entry in told["mdb"]] == [None] * 5 + [7, 7]
+    assert [entry.get("vid") for entry in answer["mdb"]] == [None] * 5 + [7, 7]
 
 
 def test_json_with_details_and_times(live_ofapp: Run) -> None:
-    (told,) = json.loads(live_ofapp("mdb", "show", "br0", "-j", "-d", "-s").out)
-    source, group = told["mdb"][3:5]
+    (answer,) = json.loads(live_ofapp("mdb", "show", "br0", "-j", "-d", "-s").out)
+    source, group = answer["mdb"][3:5]
     assert source == {
         "index": 0,
         "dev": "br0",
@@ -124,20 +124,20 @@ def test_json_with_details_and_times(live_ofapp: Run) -> None:
     (listed,) = group["source_list"]
     assert listed["address"] == "10.9.0.1"
     assert 200 < float(listed["timer"]) < 250
-    everybody = told["mdb"][0]
+    everybody = answer["mdb"][0]
     assert (everybody["filter_mode"], len(everybody["timer"])) == ("exclude", 7)
     assert 200 < float(everybody["timer"]) < 250
-    permanent = told["mdb"][-1]
+    permanent = answer["mdb"][-1]
     assert (permanent["state"], permanent["protocol"]) == ("permanent", "static")
     assert list(permanent)[-2:] == ["vid", "timer"]
-    (router,) = told["router"]["br0"]
+    (router,) = answer["router"]["br0"]
     assert (list(router), router["port"], router["type"]) == (
         ["port", "timer", "type"],
         "eth3",
         "temp",
     )
-    (told,) = json.loads(live_ofapp("mdb", "show", "br0", "-j", "-d").out)
-    assert told["router"] == {"br0": [{"port": "eth3"}]}
+    (answer,) = json.loads(live_ofapp("mdb", "show", "br0", "-j", "-d").out)
+    assert answer["router"] == {"br0": [{"port": "eth3"}]}
 
 
 def test_a_permanent_router_port(own_ofapp: Run, url: str) -> None:
@@ -145,8 +145,8 @@ def test_a_permanent_router_port(own_ofapp: Run, url: str) -> None:
 
     path = f"{url}/v1/bridges/{DPID}/multicast/ports/eth1"
     assert httpx.patch(path, json={"mcast_router": 2}).is_success
-    (told,) = json.loads(own_ofapp("mdb", "show", "br0", "-j", "-d", "-s").out)
-    routers = {router["port"]: router for router in told["router"]["br0"]}
+    (answer,) = json.loads(own_ofapp("mdb", "show", "br0", "-j", "-d", "-s").out)
+    routers = {router["port"]: router for router in answer["router"]["br0"]}
     assert routers["eth1"] == {"port": "eth1", "timer": "   0.00", "type": "permanent"}
     assert cells(own_ofapp("multicast", "show", "br0"))[1][-2:] == ["eth1", "(permanent)"]
 
@@ -156,8 +156,8 @@ def test_add_and_del(own_ofapp: Run) -> None:
     assert own_ofapp("mdb", "add", *add) == Said(0, "", "")
     by_zebra = "--port", "2", "--proto", "zebra"
     assert own_ofapp("mdb", "add", "br0", "239.9.9.9", *by_zebra) == Said(0, "", "")
-    told = json.loads(own_ofapp("mdb", "show", "br0", "--group", "239.9.9.9", "-d", "-j").out)
-    assert [entry["protocol"] for entry in told[0]["mdb"]] == ["zebra"]
+    answer = json.loads(own_ofapp("mdb", "show", "br0", "--group", "239.9.9.9", "-d", "-j").out)
+    assert [entry["protocol"] for entry in answer[0]["mdb"]] == ["zebra"]
     said = own_ofapp("mdb", "show", "br0", "--type", "permanent")
     assert cells(said) == [
         ["239.9.9.9", "all", "-", "eth2", "permanent", "-"],
@@ -174,10 +174,10 @@ def test_the_bridge_itself_joins_and_leaves(own_ofapp: Run) -> None:
     for group in ("225.1.2.3", "ff02::42"):
         for options, type_ in (["--temp"], "temp"), ([], "permanent"):
             assert own_ofapp("mdb", "add", "br0", group, "--port", "br0", *options).status == 0
-            ((name, _, _, port, told, _),) = cells(
+            ((name, _, _, port, kind, _),) = cells(
                 own_ofapp("mdb", "show", "br0", "--group", group)
             )
-            assert (name, port, told) == (group, "br0", type_)
+            assert (name, port, kind) == (group, "br0", type_)
             assert own_ofapp("mdb", "del", "br0", group, "--port", "br0").status == 0
             assert cells(own_ofapp("mdb", "show", "br0", "--group", group)) == []
 
@@ -194,8 +194,8 @@ def test_a_mac_address_is_permanent_or_nothing(own_ofapp: Run) -> None:
         assert own_ofapp("mdb", "add", "br0", group, "--port", port) == Said(0, "", "")
         row = [group, "all", "-", port, "permanent", "-"]
         assert cells(own_ofapp("mdb", "show", "br0", "--group", group)) == [row]
-        told = json.loads(own_ofapp("mdb", "show", "br0", "--group", group, "-j").out)
-        assert [(entry["grp"], entry["state"]) for entry in told[0]["mdb"]] == [
+        answer = json.loads(own_ofapp("mdb", "show", "br0", "--group", group, "-j").out)
+        assert [(entry["grp"], entry["state"]) for entry in answer[0]["mdb"]] == [
             (group, "permanent")
         ]
         assert own_ofapp("mdb", "del", "br0", group, "--port", port) == Said(0, "", "")
@@ -266,16 +266,18 @@ def test_multicast_set(own_ofapp: Run) -> None:
         assert own_ofapp("multicast", "set", "br0", *values) == Said(0, "", "")
     assert own_ofapp("multicast", "set", "br0", "mcast_querier=true", "--vlan", "7").status == 0
     assert own_ofapp("multicast", "set", "br0", "mcast_router=2", "--port", "eth1").status == 0
-    (told,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
-    assert told["parameters"]["mcast_query_response_interval"] == 2
-    assert told["parameters"]["vlans"]["7"] == {"mcast_querier": True}
-    assert {port["name"]: port["parameters"]["mcast_router"] for port in told["ports"]}["eth1"] == 2
+    (answer,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
+    assert answer["parameters"]["mcast_query_response_interval"] == 2
+    assert answer["parameters"]["vlans"]["7"] == {"mcast_querier": True}
+    assert {port["name"]: port["parameters"]["mcast_router"] for port in answer["ports"]}[
+        "eth1"
+    ] == 2
 
 
 def test_a_vlan_of_a_port_is_a_router_port_or_not(own_ofapp: Run) -> None:
     def said() -> object:
-        (told,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
-        return {port["name"]: port["parameters"]["vlans"] for port in told["ports"]}["eth1"]
+        (answer,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
+        return {port["name"]: port["parameters"]["vlans"] for port in answer["ports"]}["eth1"]
 
     command = "multicast", "set", "br0", "--port", "eth1", "--vlan", "7"
     assert own_ofapp(*command, "--mcast-router=2") == Said(0, "", "")
@@ -295,8 +297,8 @@ def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
         "multicast", "set", "br0", "--mcast-query-interval", "60", "mcast_querier=true"
     )
     assert said == Said(0, "", "")
-    (told,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
-    (port,) = (port["parameters"] for port in told["ports"] if port["name"] == "eth1")
+    (answer,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
+    (port,) = (port["parameters"] for port in answer["ports"] if port["name"] == "eth1")
     assert port == {
         "mcast_router": 1,
         "mcast_fast_leave": True,
@@ -304,7 +306,10 @@ def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
         "mcast_flood_unregistered": False,
         "vlans": {},
     }
-    assert (told["parameters"]["mcast_query_interval"], told["parameters"]["mcast_querier"]) == (
+    assert (
+        answer["parameters"]["mcast_query_interval"],
+        answer["parameters"]["mcast_querier"],
+    ) == (
         60,
         True,
     )
@@ -316,5 +321,5 @@ def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
 
 
 def test_multicast_show_json(live_ofapp: Run) -> None:
-    (told,) = json.loads(live_ofapp("multicast", "show", "br0", "-j").out)
-    assert (told["bridge"], told["enabled"]) == ("br0", True)
+    (answer,) = json.loads(live_ofapp("multicast", "show", "br0", "-j").out)
+    assert (answer["bridge"], answer["enabled"]) == ("br0", True)

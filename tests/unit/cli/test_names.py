@@ -22,9 +22,9 @@ SHOWN = r"eth0\n2026 all is well\x1b[2J"
 def test_what_deploy_says(capsys: pytest.CaptureFixture[str]) -> None:
     deploy_work._say(f"{EVIL}: done")
     deploy_work._print_problems((Problem(f"{EVIL} is gone", "bring it back"),))
-    told = capsys.readouterr()
-    assert told.out == f"{SHOWN}: done\n"
-    assert told.err == f"ofapp: error: {SHOWN} is gone: bring it back\n"
+    output = capsys.readouterr()
+    assert output.out == f"{SHOWN}: done\n"
+    assert output.err == f"ofapp: error: {SHOWN} is gone: bring it back\n"
 
 
 def test_what_deploy_ends_with() -> None:

@@ -60,10 +60,10 @@ def test_counts_take_six_characters(number: int, text: str) -> None:
     assert short(number) == text
 
 
-def test_vlans_are_told_as_iproute2_tells_them() -> None:
+def test_vlans_are_reported_as_iproute2_tells_them() -> None:
     port = {"port": {"name": "eth0"}, "mode": "trunk", "vlans": "1-10,20"}
-    told = _as_iproute2(port | {"bridge": "br0", "pvid": 5, "untagged": [5, 20]})
-    assert told["vlans"] == [
+    printed = _as_iproute2(port | {"bridge": "br0", "pvid": 5, "untagged": [5, 20]})
+    assert printed["vlans"] == [
         {"vlan": 1, "vlanEnd": 4},
         {"vlan": 5, "flags": ["PVID", "Egress Untagged"]},
         {"vlan": 6, "vlanEnd": 10},

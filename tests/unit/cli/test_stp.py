@@ -82,8 +82,8 @@ def test_all_bridges_are_shown(live_ofapp: Run) -> None:
 def test_everything_there_is_to_know(own_ofapp: Run) -> None:
     own_ofapp("stp", "set-port", "br0", "eth2", "--bpdu-guard", "--path-cost", "7")
     said = own_ofapp("stp", "show", DPID, "--detail")
-    told = [line.split("  ", 2) for line in said.lines[said.lines.index("eth2 (2)") :]]
-    pairs = {name.strip(): value.strip() for _, name, value in told[1:20]}
+    rows = [line.split("  ", 2) for line in said.lines[said.lines.index("eth2 (2)") :]]
+    pairs = {name.strip(): value.strip() for _, name, value in rows[1:20]}
     assert pairs["role"] == "designated"
     assert pairs["state"].startswith(("discarding (", "learning (", "forwarding ("))  # after 3 s
     assert pairs["switched on"] == "enabled, bpdu_guard"
@@ -96,8 +96,8 @@ def test_everything_there_is_to_know(own_ofapp: Run) -> None:
 
 
 def test_json_is_the_apis(url: str, own_ofapp: Run) -> None:
-    (told,) = json.loads(own_ofapp("stp", "show", "br0", "-j").out)
-    assert told.keys() == status(url).keys()
+    (answer,) = json.loads(own_ofapp("stp", "show", "br0", "-j").out)
+    assert answer.keys() == status(url).keys()
     assert len(json.loads(own_ofapp("stp", "show", "-j").out)) == 2
 
 
@@ -225,7 +225,7 @@ def test_a_trace_for_programs(url: str) -> None:
     assert (sent["severity"], sent["data"]["type"]) == ("debug", "RST")
 
 
-def test_a_new_root_is_told_by_its_identifier() -> None:
+def test_a_new_root_is_reported_by_its_identifier() -> None:
     event = {
         "time": "2026-01-01T00:00:00.125Z",
         "kind": "stp.root",

@@ -8,7 +8,7 @@ from ofapp.cli.commands.top import lateness, taken
 from tests.unit.cli.conftest import Run
 
 
-def test_top_shows_bridges_and_ends_when_told(live_ofapp: Run) -> None:
+def test_top_shows_bridges_and_ends_when_reported(live_ofapp: Run) -> None:
     said = live_ofapp("top", "-n", "2", "--watch", "1")
     assert said.status == 0, said.err
     looks = [line for line in said.lines if "bridges" in line]

@@ -24,8 +24,8 @@ def test_show_lists_links_and_neighbours(url: str, ofapp: Run) -> None:
     assert " ".join(first.split()) == "br1 eth1 designated forwarding br2 eth1 root forwarding stp"
     assert second.split()[-3:] == ["alternate", "discarding", "stp"]
     assert other.split() == ["br1", "eth3", "02:00:00:00:00:99", "-", "stp"]
-    told = json.loads(ofapp("topology", "show", "-j", "--api", url).out)
-    assert len(told["links"]) == 2
+    answer = json.loads(ofapp("topology", "show", "-j", "--api", url).out)
+    assert len(answer["links"]) == 2
 
 
 def test_a_link_of_a_switch_that_is_away_is_shown_so(ofapp: Run) -> None:

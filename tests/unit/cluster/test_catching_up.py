@@ -20,19 +20,19 @@ def gateway(real_etcd: EtcdNodes) -> Iterator[Gateway]:
         yield gateway
 
 
-def test_all_is_told_before_it_returns(gateway: Gateway) -> None:
-    told: list[Changes] = []
-    gateway.watch("/catch/", told.append)
+def test_all_is_reported_before_it_returns(gateway: Gateway) -> None:
+    batches: list[Changes] = []
+    gateway.watch("/catch/", batches.append)
     gateway.put("/catch/a", b"1")
-    wait_for(lambda: any(each.changes for each in told), "the first change", sleep=hub.sleep)
-    told.clear()
+    wait_for(lambda: any(each.changes for each in batches), "the first change", sleep=hub.sleep)
+    batches.clear()
     gateway.catch_up()
-    assert [(each.whole, [one.key for one in each.changes]) for each in told] == [
+    assert [(each.whole, [one.key for one in each.changes]) for each in batches] == [
         (True, ["/catch/a"])
     ]
     gateway.put("/catch/b", b"2")
-    wait_for(lambda: len(told) > 1, "a later change", sleep=hub.sleep)
-    assert [one.key for one in told[1].changes] == ["/catch/b"]
+    wait_for(lambda: len(batches) > 1, "a later change", sleep=hub.sleep)
+    assert [one.key for one in batches[1].changes] == ["/catch/b"]
 
 
 def test_a_handler_is_not_stopped_half_way(gateway: Gateway) -> None:

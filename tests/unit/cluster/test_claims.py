@@ -28,9 +28,9 @@ class Member:
         )
         self.claims.start()
         self.lease = self.client.grant(2).number
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.generation_bases = GenerationBases(
-            self.client, KEYS, self.claims, lambda _bridge, event: self.told.append(event)
+            self.client, KEYS, self.claims, lambda _bridge, event: self.events.append(event)
         )
 
     def claim(self, switch: int = 1) -> Claim | None:
@@ -139,7 +139,7 @@ def test_what_somebody_else_has_put_there_is_nobody_we_know(
     assert b.claim(7) is None
 
 
-def test_a_switch_that_was_told_later_terms_gets_terms_above_them(
+def test_a_switch_that_was_reported_later_terms_gets_terms_above_them(
     pair: tuple[Member, Member],
 ) -> None:
     a, b = pair
@@ -147,9 +147,9 @@ def test_a_switch_that_was_told_later_terms_gets_terms_above_them(
     assert claim is not None
     base = a.generation_bases.above(claim, claim.term, seen=5000)
     assert base.generation(claim.term) > 5000
-    assert [event.kind for event in a.told] == ["cluster.term"]
+    assert [event.kind for event in a.events] == ["cluster.term"]
     assert a.generation_bases.above(claim, claim.term, seen=5000) == base, "it is written down"
-    assert len(a.told) == 1
+    assert len(a.events) == 1
     assert a.claims.hand_over(claim, b.lease, "b", "")
     later = b.claims.of(1)
     assert later is not None

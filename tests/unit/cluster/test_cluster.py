@@ -38,19 +38,19 @@ class Service:
     """Writes down what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
 
     def in_line(self, _datapath_id: int) -> bool:
         return True
 
     def give_up(self, _channel: object, _why: str) -> None:
-        self.told.append("give up")
+        self.calls.append("give up")
 
     def expect(self, _datapath_id: int) -> None:
-        self.told.append("expect")
+        self.calls.append("expect")
 
     def release(self, _datapath_id: int) -> None:
-        self.told.append("let go")
+        self.calls.append("let go")
 
 
 class World:
@@ -96,8 +96,8 @@ def test_a_claim_lives_as_long_as_its_connection(world: World) -> None:
     channel = Channel()
     assert obtain(world, channel) is not None
     assert world.cluster.serves(SWITCH) == world.cluster.claims.of(SWITCH)
-    told: Any = channel
-    world.cluster.ended(told)
+    connection: Any = channel
+    world.cluster.ended(connection)
     hub.sleep(0)
     assert world.cluster.claims.of(SWITCH) is None
 
@@ -125,11 +125,11 @@ def test_a_switch_that_is_anothers_now_is_let_go_of(world: World) -> None:
     other = world.etcd.client().grant(5).number
     assert world.cluster.claims.hand_over(claim, other, "b", "somebody wished it")
     assert channel.hung_up
-    assert world.service.told[-1] == "let go"
+    assert world.service.calls[-1] == "let go"
     assert [event.kind for event in world.events][-1] == "bridge.lost"
 
 
-def test_without_a_lease_all_connections_end_and_it_is_told(world: World) -> None:
+def test_without_a_lease_all_connections_end_and_it_is_reported(world: World) -> None:
     channel = Channel()
     obtain(world, channel)
     world.etcd.end_lease(world.cluster.lease_keeper.held.number)

@@ -38,7 +38,7 @@ class Member:
 
     def __init__(self, name: str, etcd: FakeEtcd, file: Path | None = None) -> None:
         self.etcd: FakeClient = etcd.client()
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         guarded = GuardedEtcd(self.etcd, KEYS, self._emit)
         self.history = History(guarded, KEYS, self._emit)
         self.shared = SharedConfiguration(guarded, KEYS, name, self._emit)
@@ -65,11 +65,11 @@ class Member:
         """See `History`."""
 
     def _emit(self, _bridge: int | None, event: Event) -> None:
-        self.told.append(event)
+        self.events.append(event)
 
     @property
     def kinds(self) -> list[str]:
-        return [event.kind for event in self.told]
+        return [event.kind for event in self.events]
 
     @property
     def ageing(self) -> float | None:
@@ -141,7 +141,7 @@ def test_what_one_member_cannot_do_changes_nothing_anywhere(
     assert (a.ageing, b.ageing) == (60, 60)
 
 
-def test_who_is_silent_is_told_and_who_is_gone_is_not_waited_for(etcd: FakeEtcd) -> None:
+def test_who_is_silent_is_reported_and_who_is_gone_is_not_waited_for(etcd: FakeEtcd) -> None:
     a, b = Member("a", etcd), Member("b", etcd)
     b.etcd.cut = True
     with pytest.raises(PushError, match="b is silent"):
@@ -225,13 +225,13 @@ class TestApi:
         assert planned.status_code == 200
         assert planned.json["revision"] is None
         assert planned.json["here"]["bridges"][0]["changes"]
-        told = client.post("/v1/config/push", json=self.body(TEXT))
-        assert told.status_code == 200
-        assert {each["revision"] for each in told.json["members"]} == {told.json["revision"]}
+        answer = client.post("/v1/config/push", json=self.body(TEXT))
+        assert answer.status_code == 200
+        assert {each["revision"] for each in answer.json["members"]} == {answer.json["revision"]}
         assert b.ageing == 60
         shown = clients(b.network).get("/v1/config").json
-        assert shown["revision"] == told.json["revision"]
-        assert shown["file"] == f"ofapp.yaml, revision {told.json['revision']}"
+        assert shown["revision"] == answer.json["revision"]
+        assert shown["file"] == f"ofapp.yaml, revision {answer.json['revision']}"
         assert [each["name"] for each in shown["members"]] == ["a", "b"]
         cut = client.post("/v1/config/push", json=self.body(""))
         assert cut.status_code == 409
@@ -244,9 +244,9 @@ class TestApi:
 
     def test_says_what_to_do_where_there_is_no_cluster(self, clients: Clients) -> None:
         network = Network(Config(), State(None), EventLog())
-        told = clients(network).post("/v1/config/push", json=self.body(TEXT))
-        assert told.status_code == 409
-        assert "ofapp config reload" in told.json["detail"]
+        answer = clients(network).post("/v1/config/push", json=self.body(TEXT))
+        assert answer.status_code == 409
+        assert "ofapp config reload" in answer.json["detail"]
         shown = clients(network).get("/v1/config").json
         assert (shown["revision"], shown["members"]) == (None, [])
 

@@ -57,8 +57,8 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     gateway.close()
 
 
-def _tell_into(told: list[Changes]) -> Callable[[Changes], None]:
-    return told.append
+def _tell_into(changes: list[Changes]) -> Callable[[Changes], None]:
+    return changes.append
 
 
 def _wait(condition: Callable[[], object], what: str) -> None:
@@ -165,12 +165,12 @@ def test_a_lease_that_nobody_renews_ends(site: Site) -> None:
     etcd = site.etcd
     lease = etcd.grant(1)
     etcd.put(site.key("leased"), b"", lease.number)
-    told: list[Changes] = []
-    etcd.watch(site.prefix, _tell_into(told))
-    _wait(lambda: told, "what there is")
+    batches: list[Changes] = []
+    etcd.watch(site.prefix, _tell_into(batches))
+    _wait(lambda: batches, "what there is")
     site.pass_time(lease.seconds)
-    _wait(lambda: len(told) > 1, "the end of a lease")
-    assert [(change.key, change.record) for change in told[1].changes] == [
+    _wait(lambda: len(batches) > 1, "the end of a lease")
+    assert [(change.key, change.record) for change in batches[1].changes] == [
         (site.key("leased"), None)
     ]
     with pytest.raises(LostError):
@@ -180,17 +180,17 @@ def test_a_lease_that_nobody_renews_ends(site: Site) -> None:
 def test_a_watch_begins_with_all_there_is_and_goes_on_with_each_change(site: Site) -> None:
     etcd = site.etcd
     etcd.put(site.key("a"), b"1")
-    told: list[Changes] = []
-    watch = etcd.watch(site.prefix, _tell_into(told))
-    _wait(lambda: told, "what there is")
-    assert told[0].whole
-    assert [change.key for change in told[0].changes] == [site.key("a")]
+    batches: list[Changes] = []
+    watch = etcd.watch(site.prefix, _tell_into(batches))
+    _wait(lambda: batches, "what there is")
+    assert batches[0].whole
+    assert [change.key for change in batches[0].changes] == [site.key("a")]
     etcd.transact([], [Put(site.key("b"), b"2"), Delete(site.key("a"))])
     at = etcd.put(site.key("c"), b"3")
     etcd.put(site.prefix[:-1] + "0", b"a neighbour's")
-    _wait(lambda: told[-1].revision >= at, "both changes")
-    assert not any(changes.whole for changes in told[1:])
-    changes = [change for told in told[1:] for change in told.changes]
+    _wait(lambda: batches[-1].revision >= at, "both changes")
+    assert not any(changes.whole for changes in batches[1:])
+    changes = [change for batch in batches[1:] for change in batch.changes]
     assert {(each.key, each.record is None) for each in changes[:2]} == {
         (site.key("a"), True),
         (site.key("b"), False),
@@ -202,7 +202,7 @@ def test_a_watch_begins_with_all_there_is_and_goes_on_with_each_change(site: Sit
     etcd.watch(site.prefix, _tell_into(later))
     last = etcd.put(site.key("d"), b"")
     _wait(lambda: later and later[-1].revision >= last, "what another watch hears")
-    assert told[-1].revision == at
+    assert batches[-1].revision == at
 
 
 def test_a_watch_from_a_revision_tells_what_came_after_it(site: Site) -> None:
@@ -210,11 +210,11 @@ def test_a_watch_from_a_revision_tells_what_came_after_it(site: Site) -> None:
     etcd.put(site.key("a"), b"1")
     since = etcd.put(site.key("a"), b"2")
     etcd.put(site.key("a"), b"3")
-    told: list[Changes] = []
-    etcd.watch(site.prefix, _tell_into(told), since)
-    _wait(lambda: told, "what came after it")
-    assert not told[0].whole
-    assert [change.record.value for change in told[0].changes if change.record] == [b"3"]
+    batches: list[Changes] = []
+    etcd.watch(site.prefix, _tell_into(batches), since)
+    _wait(lambda: batches, "what came after it")
+    assert not batches[0].whole
+    assert [change.record.value for change in batches[0].changes if change.record] == [b"3"]
 
 
 def test_a_watch_from_before_what_etcd_remembers_begins_anew(site: Site) -> None:
@@ -223,11 +223,11 @@ def test_a_watch_from_before_what_etcd_remembers_begins_anew(site: Site) -> None
     etcd.put(site.key("b"), b"2")
     etcd.delete(site.key("a"))
     site.compact()
-    told: list[Changes] = []
-    etcd.watch(site.prefix + "b", _tell_into(told), since)
-    _wait(lambda: told, "what there is")
-    assert told[0].whole
-    assert [change.key for change in told[0].changes] == [site.key("b")]
+    batches: list[Changes] = []
+    etcd.watch(site.prefix + "b", _tell_into(batches), since)
+    _wait(lambda: batches, "what there is")
+    assert batches[0].whole
+    assert [change.key for change in batches[0].changes] == [site.key("b")]
 
 
 def test_its_nodes_say_how_they_are(site: Site) -> None:

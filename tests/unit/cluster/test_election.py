@@ -48,7 +48,7 @@ class World:
         members: Any = Members(own)
         campaign = Campaign(
             *(nothing, claims, nothing, members, nothing, nothing, 1),
-            *(lambda *_told: None, lambda _datapath_id: b"", {}),
+            *(lambda *_args: None, lambda _datapath_id: b"", {}),
         )
         channel: Any = Channel()
         return Election(channel, campaign)

@@ -92,7 +92,7 @@ def test_what_may_have_been_done_is_not_done_again(deaf: str, real_etcd: EtcdNod
         etcd.delete("/once")
 
 
-def test_who_is_no_etcd_is_told_as_such() -> None:
+def test_who_is_no_etcd_is_reported_as_such() -> None:
     import http.server
     import threading
 
@@ -176,9 +176,9 @@ ROOT = {"user": "root", "password": "r"}
 def test_tls_and_a_user(guarded_etcd: EtcdNode, tls: dict[str, Path]) -> None:
     with client(guarded_etcd.endpoint, **tls, **ROOT) as etcd:
         etcd.put("/a", b"1")
-        told: list[Changes] = []
-        etcd.watch("/a", told.append)
-        wait_for(lambda: told, "what there is", sleep=hub.sleep)
+        batches: list[Changes] = []
+        etcd.watch("/a", batches.append)
+        wait_for(lambda: batches, "what there is", sleep=hub.sleep)
         lease = etcd.grant(5)
         assert etcd.renew(lease.number) == lease.seconds
         etcd._token = "made.up"  # as one that is too old

@@ -32,10 +32,10 @@ class Member:
 
     def __init__(self, etcd: FakeEtcd) -> None:
         self.client: FakeClient = etcd.client()
-        self.told: list[Event] = []
+        self.events: list[Event] = []
 
         def emit(_bridge: int | None, event: Event) -> None:
-            self.told.append(event)
+            self.events.append(event)
 
         self.etcd = GuardedEtcd(self.client, KEYS, emit)
         self.history = History(self.etcd, KEYS, emit)
@@ -62,7 +62,7 @@ class Member:
 
     @property
     def kinds(self) -> list[str]:
-        return [event.kind for event in self.told]
+        return [event.kind for event in self.events]
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY", 0.01)
 
 
-def test_as_long_as_it_goes_on_nothing_is_told(pair: tuple[Member, Member]) -> None:
+def test_as_long_as_it_goes_on_nothing_is_reported(pair: tuple[Member, Member]) -> None:
     for member in pair:
         member.look()
-        assert member.told == []
+        assert member.events == []
         assert member.history.number == 0
     assert pair[0].history.generation(17) == 17
 
@@ -106,10 +106,10 @@ def test_after_it_was_wiped_what_members_know_is_there_again(
     assert a.history.generation(3) > 1 << 40
     a.look()
     b.look()
-    assert len(a.told) == len(b.told) == 2
+    assert len(a.events) == len(b.events) == 2
 
 
-def test_nothing_is_told_of_the_new_one_before_all_is_there_again(
+def test_nothing_is_reported_the_new_one_before_all_is_there_again(
     etcd: FakeEtcd, pair: tuple[Member, Member]
 ) -> None:
     a, _ = pair
@@ -280,7 +280,7 @@ def test_what_was_set_while_etcd_was_away_is_saved_in_the_new_one(
     """The owner still has it to write, and has written other documents of the switch before."""
     monkeypatch.setattr(saving, "RETRY", 0.02)
     a, _ = pair
-    state = SharedState(None, lambda _bridge, event: a.told.append(event), a.etcd, KEYS)
+    state = SharedState(None, lambda _bridge, event: a.events.append(event), a.etcd, KEYS)
     a.recovered = state.rebase  # type: ignore[method-assign]
 
     def claim() -> bool:

@@ -21,7 +21,7 @@ class Member:
     """One that watches all."""
 
     def __init__(self, etcd: FakeEtcd) -> None:
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.etcd = GuardedEtcd(etcd.client(), KEYS, self._emit)
         self.heard: list[Changes] = []
         self.etcd.watch(KEYS.root, self.heard.append)
@@ -29,7 +29,7 @@ class Member:
         self.members.start()
 
     def _emit(self, _bridge: int | None, event: Event) -> None:
-        self.told.append(event)
+        self.events.append(event)
 
     @property
     def invalid(self) -> list[str]:
@@ -75,34 +75,34 @@ def test_is_reported_until_it_is_gone(
     client = etcd.client()
     client.put(KEYS.root + name, value)
     assert member.invalid == [name]
-    assert [event.kind for event in member.told] == ["cluster.invalid"]
-    assert name in member.told[0].message
+    assert [event.kind for event in member.events] == ["cluster.invalid"]
+    assert name in member.events[0].message
     assert Member(etcd).invalid == [name], "one that starts later finds it, too"
     client.delete(KEYS.root + name)
     assert member.invalid == []
-    assert member.told[-1].kind == "cluster.invalid.cleared"
+    assert member.events[-1].kind == "cluster.invalid.cleared"
 
 
 def test_a_look_at_all_keys_finds_those_that_are_not_watched(etcd: FakeEtcd) -> None:
-    told: list[Event] = []
-    guarded = GuardedEtcd(etcd.client(), KEYS, lambda _bridge, event: told.append(event))
+    events: list[Event] = []
+    guarded = GuardedEtcd(etcd.client(), KEYS, lambda _bridge, event: events.append(event))
     client = etcd.client()
     client.put(f"{KEYS.root}state/bridges/{SWITCH}/entries.json", b"{}")
     for _ in range(2):
         client.put(f"{KEYS.root}state/bridges/x", b"{}")
         guarded.invalid.judge_all(guarded.keys(KEYS.root))
-    assert [event.kind for event in told] == ["cluster.invalid"]
+    assert [event.kind for event in events] == ["cluster.invalid"]
     client.delete(f"{KEYS.root}state/bridges/x")
     guarded.invalid.judge_all(guarded.keys(KEYS.root))
-    assert [event.kind for event in told] == ["cluster.invalid", "cluster.invalid.cleared"]
+    assert [event.kind for event in events] == ["cluster.invalid", "cluster.invalid.cleared"]
 
 
-def test_many_are_counted_and_few_told_one_by_one(etcd: FakeEtcd, member: Member) -> None:
+def test_many_are_counted_and_few_reported_one_by_one(etcd: FakeEtcd, member: Member) -> None:
     client = etcd.client()
     for number in range(MOST + 1):
         client.put(f"{KEYS.root}x{number}", b"")
     assert len(member.etcd.invalid) == MOST
-    assert len(member.told) == MAX_EVENTS
+    assert len(member.events) == MAX_EVENTS
 
 
 def test_what_members_put_is_valid(etcd: FakeEtcd, member: Member) -> None:

@@ -47,8 +47,10 @@ def test_what_was_left_out_is_counted(
             log.info("something else")
         now += rate_limited.EVERY
         log.info("switch %d is not claimed", 10)
-    told = [record.getMessage() for record in caplog.records if "claimed" in record.getMessage()]
-    assert told == [
+    messages = [
+        record.getMessage() for record in caplog.records if "claimed" in record.getMessage()
+    ]
+    assert messages == [
         "switch 0 is not claimed",
         "switch 1 is not claimed",
         "switch 2 is not claimed",

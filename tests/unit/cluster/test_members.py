@@ -17,7 +17,7 @@ class Site:
 
     def __init__(self, *names: str) -> None:
         self.etcd = FakeEtcd()
-        self.told: dict[str, list[Event]] = {name: [] for name in names}
+        self.events: dict[str, list[Event]] = {name: [] for name in names}
         self.clients = {name: self.etcd.client() for name in names}
         self.members = {
             name: Members(
@@ -36,10 +36,10 @@ class Site:
         self.members[name].register(self.leases[name], "1.0")
 
     def _emit(self, own: str, event: Event) -> None:
-        self.told[own].append(event)
+        self.events[own].append(event)
 
     def kinds(self, name: str) -> list[str]:
-        return [event.kind for event in self.told[name]]
+        return [event.kind for event in self.events[name]]
 
 
 def names(members: Members) -> list[str]:

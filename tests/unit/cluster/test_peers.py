@@ -49,8 +49,8 @@ class Member:
     ) -> tuple[int, Any, str | None]:
         """Status, body, and which member has answered where it was another."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        status, told, text = self._call(method, path, headers, body)
-        return status, json.loads(text or "null"), told["Ofapp-Member"]
+        status, answered, text = self._call(method, path, headers, body)
+        return status, json.loads(text or "null"), answered["Ofapp-Member"]
 
     def exchange(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: object = None
@@ -138,21 +138,21 @@ def test_an_etag_is_of_the_bridges_own_member(site: Site) -> None:
 def test_each_answers_for_all(site: Site) -> None:
     for own, other, dpid in (("m1", "m2", OTHER), ("m2", "m1", DPID)):
         member = site.members[own]
-        status, told, by = member.ask("GET", f"/v1/bridges/{dpid}")
-        assert (status, told["datapath_id"], by) == (200, dpid, other)
-        status, told, by = member.ask("GET", f"/v1/bridges/br{int(dpid)}/fdb?limit=2")
-        assert (status, len(told["entries"]), by) == (200, 2, other)
-        _, told, _ = member.ask("GET", "/v1/bridges")
-        assert [one["datapath_id"] for one in told["bridges"]] == [DPID, OTHER]
-        _, told, _ = member.ask("GET", "/v1/fdb?type=learned&limit=7")
-        assert [one["mac"] for one in told["entries"]] == [
+        status, answer, by = member.ask("GET", f"/v1/bridges/{dpid}")
+        assert (status, answer["datapath_id"], by) == (200, dpid, other)
+        status, answer, by = member.ask("GET", f"/v1/bridges/br{int(dpid)}/fdb?limit=2")
+        assert (status, len(answer["entries"]), by) == (200, 2, other)
+        _, answer, _ = member.ask("GET", "/v1/bridges")
+        assert [one["datapath_id"] for one in answer["bridges"]] == [DPID, OTHER]
+        _, answer, _ = member.ask("GET", "/v1/fdb?type=learned&limit=7")
+        assert [one["mac"] for one in answer["entries"]] == [
             mac(n) for n in (10, 11, 12, 13, 14, 20, 21)
         ]
-        _, told, _ = member.ask("GET", f"/v1/fdb?type=learned&limit=7&cursor={told['next']}")
-        assert [one["mac"] for one in told["entries"]] == [mac(n) for n in (22, 23, 24)]
-        assert told["next"] is None
-        _, told, _ = member.ask("GET", "/v1/search?q=eth1")
-        assert [one["datapath_id"] for one in told["ports"]] == [DPID, OTHER]
+        _, answer, _ = member.ask("GET", f"/v1/fdb?type=learned&limit=7&cursor={answer['next']}")
+        assert [one["mac"] for one in answer["entries"]] == [mac(n) for n in (22, 23, 24)]
+        assert answer["next"] is None
+        _, answer, _ = member.ask("GET", "/v1/search?q=eth1")
+        assert [one["datapath_id"] for one in answer["ports"]] == [DPID, OTHER]
     status, _, _ = site.members["m1"].ask("GET", "/v1/bridges/br9")
     assert status == 404
 
@@ -165,8 +165,8 @@ def test_who_asks_goes_with_the_request(site: Site) -> None:
     path, body = f"/v1/bridges/{OTHER}/fdb/0/{mac(99)}", {"port": "eth2"}
     assert m1.ask("PUT", path, body)[0] == 401
     assert m1.ask("PUT", path, body, viewer)[0] == 403
-    status, told, by = m1.ask("PUT", path, body, operator)
-    assert (status, told["type"], by) == (201, "static", "m2")
+    status, answer, by = m1.ask("PUT", path, body, operator)
+    assert (status, answer["type"], by) == (201, "static", "m2")
     (event,) = (one.event for one in m2.network.events.since(0) if one.event.kind == "audit.change")
     assert event.data["who"] == "token ops"
     assert event.data["from"] == "127.0.0.1 by way of m1"
@@ -180,9 +180,9 @@ def test_a_list_names_the_member_that_is_taking_a_bridge_over(site: Site) -> Non
         for member in site.members.values():
             viewer = member.network.access.tokens.create("v", Role.VIEWER, "root", 0.0)[0]
             for path in ("/v1/bridges", "/v1/fdb", "/v1/search?q=eth"):
-                _, told, _ = member.ask("GET", path, None, viewer)
+                _, answer, _ = member.ask("GET", path, None, viewer)
                 why = {"member": "m2", "reason": f"it is taking over bridge {OTHER}"}
-                assert why in told["silent"], path
+                assert why in answer["silent"], path
             assert member.ask("GET", f"/v1/bridges/{OTHER}/ports/eth1", None, viewer)[0] == 503
             member.network.access.tokens.revoke("v")
     finally:
@@ -306,8 +306,8 @@ def test_a_member_of_an_earlier_version_is_named_and_not_waited_for(site: Site) 
         with pytest.raises(SilentError, match=r"0\.2\.0.*upgrade"):
             site.members["m1"].surface.peers.ask("old", Request("GET", "/healthz", ROOT))
         viewer = site.members["m1"].network.access.tokens.create("x", Role.VIEWER, "root", 0.0)[0]
-        _, told, _ = site.members["m1"].ask("GET", "/v1/bridges", None, viewer)
-        assert [one["member"] for one in told["silent"]] == ["old"]
+        _, answer, _ = site.members["m1"].ask("GET", "/v1/bridges", None, viewer)
+        assert [one["member"] for one in answer["silent"]] == ["old"]
         assert time.monotonic() - begun < 1
     finally:
         client.delete(key)
@@ -324,12 +324,12 @@ def test_one_that_does_not_answer_is_named(site: Site) -> None:
     m1, m2 = site.members["m1"], site.members["m2"]
     viewer = m1.network.access.tokens.create("late", Role.VIEWER, "root", 0.0)[0]
     m2.server.stop()  # the last test: it is the one that ends it
-    status, told, _ = m1.ask("GET", f"/v1/bridges/{OTHER}", None, viewer)
+    status, answer, _ = m1.ask("GET", f"/v1/bridges/{OTHER}", None, viewer)
     assert status == 503
-    assert "member m2 owns bridge" in told["detail"]
-    _, told, _ = m1.ask("GET", "/v1/bridges", None, viewer)
-    assert [one["datapath_id"] for one in told["bridges"]] == [DPID]
-    assert [one["member"] for one in told["silent"]] == ["m2"]
-    status, told, _ = m1.ask("GET", "/v1/bridges/br2", None, viewer)
+    assert "member m2 owns bridge" in answer["detail"]
+    _, answer, _ = m1.ask("GET", "/v1/bridges", None, viewer)
+    assert [one["datapath_id"] for one in answer["bridges"]] == [DPID]
+    assert [one["member"] for one in answer["silent"]] == ["m2"]
+    status, answer, _ = m1.ask("GET", "/v1/bridges/br2", None, viewer)
     assert status == 503
-    assert "not all members answer" in told["detail"]
+    assert "not all members answer" in answer["detail"]

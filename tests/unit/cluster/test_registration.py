@@ -19,10 +19,10 @@ class Process:
 
     def __init__(self, etcd: FakeEtcd, place: str) -> None:
         self.etcd = etcd
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.client = etcd.client()
         self.members = Members(
-            self.client, KEYS.root, "a", lambda _bridge, event: self.told.append(event), place
+            self.client, KEYS.root, "a", lambda _bridge, event: self.events.append(event), place
         )
         self.members.start()
         self.lease_keeper = LeaseKeeper(self.client, 2.0, self)
@@ -36,7 +36,7 @@ class Process:
 
     @property
     def kinds(self) -> list[str]:
-        return [event.kind for event in self.told if "duplicate" in event.kind]
+        return [event.kind for event in self.events if "duplicate" in event.kind]
 
     @property
     def states(self) -> list[str]:
@@ -66,7 +66,7 @@ def test_a_second_process_takes_nothing_until_the_first_has_ended(
         first.lease_keeper.turn()
     assert not second.lease_keeper.holds
     assert second.kinds == ["cluster.duplicate"]
-    assert "another --member" in second.told[-1].message
+    assert "another --member" in second.events[-1].message
     assert len(etcd.leases) == 1
     assert first.states == ["ready"]
     first.lease_keeper.give_up()

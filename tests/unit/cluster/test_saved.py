@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.unit.events import RecordedEvents
 
 from ofapp.common import hub
 from ofapp.controller.access import Role, Tokens
@@ -15,7 +16,6 @@ from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, s
 from ofapp.controller.state.settings import RunTimeSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
-from tests.unit.told import Told
 
 KEYS = Keys("test")
 ENTRIES = RunTimeEntries((StaticEntry(7, "02:00:00:00:00:0a", "eth0"),), requested=True)
@@ -29,9 +29,9 @@ class Member:
     def __init__(self, etcd: FakeEtcd, marks: dict[int, int | None]) -> None:
         self.etcd = etcd
         self.marks = marks
-        self.told = Told()
+        self.events = RecordedEvents()
         self.client = etcd.client()
-        self.state = SharedState(None, self.told, self.client, KEYS)
+        self.state = SharedState(None, self.events, self.client, KEYS)
         self.state.write_marks(marks.__setitem__)
 
     def claim(self) -> bool:
@@ -108,19 +108,19 @@ def test_all_kinds_are_written_when_etcd_is_back(
     fault(owner.client)
     owner.change_all()
     assert "etcd does not answer" in str(owner.state.unsaved)
-    assert owner.told.kinds == ["state.unsaved"]
+    assert owner.events.kinds == ["state.unsaved"]
     heal(owner.client)
     if anew:
         assert owner.claim()
     owner.state.retry()
-    owner.told.wait_for("state.saved")
+    owner.events.wait_for("state.saved")
     assert owner.state.unsaved is None
-    assert owner.told.kinds == ["state.unsaved", "state.saved"]
+    assert owner.events.kinds == ["state.unsaved", "state.saved"]
     wait_for(lambda: owner.state.saved(1), "all to be saved", sleep=hub.sleep)
     other = make()
     other.claim()
     assert other.knows_all()
-    assert not other.told
+    assert not other.events
 
 
 def test_they_are_written_while_no_member_has_the_switch(
@@ -142,11 +142,11 @@ def test_they_are_lost_when_another_member_has_it_and_that_is_reported(
     owner_is_superseded(make, owner)
     before = dict(owner.etcd.records)
     heal(owner.client)
-    owner.told.wait_for("state.lost")
-    assert owner.told.kinds == ["state.unsaved", "state.lost"]
-    assert "static entries and settings" in owner.told[-1].message
+    owner.events.wait_for("state.lost")
+    assert owner.events.kinds == ["state.unsaved", "state.lost"]
+    assert "static entries and settings" in owner.events[-1].message
     wait_for(lambda: owner.state.unsaved is None, "nothing to be unsaved", sleep=hub.sleep)
-    assert owner.told.kinds == ["state.unsaved", "state.lost"]
+    assert owner.events.kinds == ["state.unsaved", "state.lost"]
     assert owner.etcd.records == before
 
 
@@ -158,18 +158,18 @@ def test_what_another_member_wrote_meanwhile_counts(
     heal(owner.client)
     assert not owner.claim()
     assert owner.state.entries.load(1) == OTHERS
-    assert owner.told.kinds == ["state.unsaved", "state.lost"]
+    assert owner.events.kinds == ["state.unsaved", "state.lost"]
 
 
-def test_another_change_of_tokens_is_told_from_an_own_one_that_was_not_acknowledged(
+def test_another_change_of_tokens_is_reported_from_an_own_one_that_was_not_acknowledged(
     make: Callable[[], Member],
 ) -> None:
     here, there = make(), make()
-    own = Tokens(here.state.storage, here.told)
+    own = Tokens(here.state.storage, here.events)
     deafen(here.client)
     with pytest.raises(NotSavedError, match="not saved yet"):
         own.create("first", Role.VIEWER, "root", 0)[1].wait()
     heal(here.client)
     own.create("second", Role.VIEWER, "root", 0)[1].wait()
-    other = Tokens(make().state.storage, there.told)
+    other = Tokens(make().state.storage, there.events)
     assert [token.name for token in other] == ["first", "second"]

@@ -57,7 +57,7 @@ def test_the_command_line_goes_before_the_file(settings: Settings) -> None:
         (("--cluster", "etcd=e1:2379", "--member", "a/b"), "--member: 'a/b' is no name"),
     ],
 )
-def test_a_wrong_command_line_is_told(
+def test_a_wrong_command_line_is_reported(
     settings: Settings, arguments: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(StartError, match=said) as error:
@@ -73,7 +73,7 @@ def test_a_wrong_command_line_is_told(
         ("{etcd: [e:1], user: u, password_file: p}", "cannot read cluster.password_file"),
     ],
 )
-def test_files_that_are_not_there_are_told(settings: Settings, file: str, said: str) -> None:
+def test_files_that_are_not_there_are_reported(settings: Settings, file: str, said: str) -> None:
     with pytest.raises(StartError, match=said):
         settings(file=file)
 

@@ -26,7 +26,7 @@ class Member:
     """One with a lease."""
 
     def __init__(self, etcd: Gateway, lease: float) -> None:
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.lost_why: list[str] = []
         self.members = Members(etcd, Keys("slow").root, "a", self._emit, "a place")
         self.lease_keeper = LeaseKeeper(etcd, lease, self)
@@ -34,7 +34,7 @@ class Member:
         self.loop = hub.spawn(self.lease_keeper.run)
 
     def _emit(self, _bridge: int | None, event: Event) -> None:
-        self.told.append(event)
+        self.events.append(event)
 
     def leased(self, number: int) -> None:
         self.members.register(number, "1")
@@ -78,5 +78,5 @@ def test_with_one_that_is_too_short_it_is_said_why(slow: Gateway) -> None:
     while not member.health.too_slow and time.monotonic() < begun + 30:
         member.health.look()
     assert "a lease of 2 s needs 0.4 s or less" in member.health.too_slow
-    assert [event.kind for event in member.told] == ["cluster.etcd.slow"]
+    assert [event.kind for event in member.events] == ["cluster.etcd.slow"]
     hub.kill(member.loop)

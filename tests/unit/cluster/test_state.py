@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.events import RecordedEvents
 
 from ofapp.common import hub
 from ofapp.controller.access import Role, Tokens
@@ -23,7 +24,6 @@ from ofapp.controller.state.settings import RunTimeSettings
 from ofapp.controller.state.store import State
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
-from tests.unit.told import Told
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
@@ -50,12 +50,12 @@ class FilesStore:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.told = Told()
+        self.events = RecordedEvents()
 
     def open(self, *bridges: int) -> State:
         """The next controller, which looks after these."""
         del bridges
-        return State(self.directory, self.told)
+        return State(self.directory, self.events)
 
     def end(self, state: State) -> None:
         """As a crash does, but for what is being written."""
@@ -70,10 +70,10 @@ class EtcdStore:
         self.keys = Keys(f"test-{os.getpid()}-{next(_numbers)}")
         self.client = client
         self.switch = Switch()
-        self.told = Told()
+        self.events = RecordedEvents()
 
     def open(self, *bridges: int) -> SharedState:
-        state = SharedState(None, self.told, self.client(), self.keys)
+        state = SharedState(None, self.events, self.client(), self.keys)
         state.write_marks(self.switch.tell)
         for bridge in bridges:
             self.claim(state, bridge)
@@ -122,7 +122,7 @@ class TestEveryStore:
         last = store.open(1)
         last.entries.forget(1).wait()
         assert kept(store.open(1)) is None
-        assert not store.told
+        assert not store.events
 
     def test_keeps_settings_for_the_next(self, store: Store) -> None:
         settings = RunTimeSettings({}, {"ageing_time": 7, "ports": {"eth0": {}}}, {"eth0": 1})
@@ -133,7 +133,7 @@ class TestEveryStore:
         assert again.settings.load(2) is None
         again.settings.forget(1).wait()
         assert store.open(1).settings.load(1) is None
-        assert not store.told
+        assert not store.events
 
     @pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 1}', b'{"version": 9}', NUMBERS])
     def test_sets_aside_what_are_no_settings(self, store: Store, data: bytes) -> None:
@@ -142,11 +142,11 @@ class TestEveryStore:
         store.end(state)
         again = store.open(1)
         assert again.settings.load(1) is None
-        assert store.told.kinds == ["state.damaged"]
-        assert "set at run time is lost, and the file holds" in store.told[0].message
+        assert store.events.kinds == ["state.damaged"]
+        assert "set at run time is lost, and the file holds" in store.events[0].message
         store.end(again)
         assert store.open(1).settings.load(1) is None
-        assert store.told.kinds == ["state.damaged"]
+        assert store.events.kinds == ["state.damaged"]
 
     def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, store: Store) -> None:
         state = store.open(1)
@@ -204,31 +204,31 @@ class TestEveryStore:
         store.end(again)
         assert store.open(1).snapshots["stp"].load(1) == {"tree": "new"}
 
-    def test_what_is_no_snapshot_is_set_aside_and_told(self, store: Store) -> None:
+    def test_what_is_no_snapshot_is_set_aside_and_reported(self, store: Store) -> None:
         state = store.open(1)
         state.snapshots["stp"].save(1, {"tree": 1})
         store.end(state)
         again = store.open(1)
         again.snapshots["stp"].set_aside(1, "its ports are not a list")
         store.end(again)
-        assert store.told.kinds == ["state.damaged"]
-        message = store.told[0].message
+        assert store.events.kinds == ["state.damaged"]
+        message = store.events[0].message
         assert "its ports are not a list; its protocol starts again" in message
         assert "the file is bridge-0000000000000001" in message
         assert store.open(1).snapshots["stp"].load(1) is None
 
     def test_keeps_tokens(self, store: Store) -> None:
         state = store.open()
-        tokens = Tokens(state.storage, store.told)
+        tokens = Tokens(state.storage, store.events)
         secret, saved = tokens.create("grafana", Role.VIEWER, "root", 0)
         saved.wait()
-        again = Tokens(store.open().storage, store.told)
+        again = Tokens(store.open().storage, store.events)
         assert again.made
         found = again.find(secret)
         assert found is not None
         assert found.name == "grafana"
         again.revoke("grafana").wait()
-        last = Tokens(store.open().storage, store.told)
+        last = Tokens(store.open().storage, store.events)
         assert last.made
         assert last.find(secret) is None
 
@@ -271,7 +271,7 @@ class TestWhoHasLostASwitch:
         former.finish(5)
         assert etcd.records == before
         wait_for(lambda: lost, "that it has lost it", sleep=hub.sleep)
-        assert members.told.kinds == []
+        assert members.events.kinds == []
 
     def test_writes_nothing_later_when_it_has_it_again(
         self, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
@@ -280,7 +280,7 @@ class TestWhoHasLostASwitch:
         monkeypatch.setattr(saving, "RETRY", 0.05)
         client = members.client()
         assert isinstance(client, FakeClient)
-        former = SharedState(None, members.told, client, members.keys)
+        former = SharedState(None, members.events, client, members.keys)
         members.claim(former, 1)
         client.cut = True
         with pytest.raises(NotSavedError):
@@ -291,8 +291,8 @@ class TestWhoHasLostASwitch:
         client.cut = False
         members.claim(former, 1)
         assert kept(former) == RunTimeEntries((OTHER,))
-        assert members.told.kinds == ["state.unsaved", "state.lost"]
-        assert "could not be saved is lost" in members.told[-1].message
+        assert members.events.kinds == ["state.unsaved", "state.lost"]
+        assert "could not be saved is lost" in members.events[-1].message
         assert former.unsaved is None
         assert kept(members.open(1)) == RunTimeEntries((OTHER,))
 
@@ -309,12 +309,12 @@ class TestWhoHasLostASwitch:
 
 
 class TestEtcdThatIsAway:
-    def test_is_told_gone_on_without_and_written_again(
+    def test_is_reported_gone_on_without_and_written_again(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(saving, "RETRY", 0.05)
         client = etcd.client()
-        state = SharedState(None, members.told, client, members.keys)
+        state = SharedState(None, members.events, client, members.keys)
         state.write_marks(members.switch.tell)
         members.claim(state, 1)
         state.snapshots["stp"].save(1, {"tree": "old"})
@@ -325,20 +325,20 @@ class TestEtcdThatIsAway:
         state.snapshots["stp"].invalidate(1, {"behind": {}})
         state.snapshots["stp"].save(1, {"tree": "new"})
         state.finish(0.2)
-        assert members.told.kinds == ["state.unsaved"]
+        assert members.events.kinds == ["state.unsaved"]
         assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
         # Somebody else takes over meanwhile: the old tree is there, but the switch says no.
         assert document(etcd, members, "bridge-0000000000000001.json")["snapshot"] == {
             "tree": "old"
         }
-        other = SharedState(None, members.told, etcd.client(), members.keys)
+        other = SharedState(None, members.events, etcd.client(), members.keys)
         term = etcd.records[members.keys.owner(1)].modified
         other.take_over(1, term, members.switch.marks[1])
         assert other.snapshots["stp"].load(1) is None
 
         client.cut = False
-        members.told.wait_for("state.saved")
-        assert members.told.kinds == ["state.unsaved", "state.saved"]
+        members.events.wait_for("state.saved")
+        assert members.events.kinds == ["state.unsaved", "state.saved"]
         again = members.open(1)
         assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
         assert again.snapshots["stp"].load(1) == {"tree": "new"}
@@ -353,7 +353,7 @@ class TestEtcdThatIsAway:
             state.entries.save(1, ASKED).wait()
         assert error.value.full
         etcd.full = False
-        members.told.wait_for("state.saved")
+        members.events.wait_for("state.saved")
         assert kept(members.open(1)) == RunTimeEntries((ENTRY,), (GROUP,))
 
     def test_that_has_done_what_it_did_not_say_is_not_taken_for_somebody_else(
@@ -361,7 +361,7 @@ class TestEtcdThatIsAway:
     ) -> None:
         monkeypatch.setattr(saving, "RETRY", 0.05)
         client = etcd.client()
-        state = SharedState(None, members.told, client, members.keys)
+        state = SharedState(None, members.events, client, members.keys)
         members.claim(state, 1)
         client.deaf = True
         with pytest.raises(NotSavedError):
@@ -373,7 +373,7 @@ class TestEtcdThatIsAway:
 
 def test_a_token_that_one_member_makes_or_revokes_is_known_to_all(members: EtcdStore) -> None:
     here, there = members.open(), members.open()
-    own, other = (Tokens(state.storage, members.told) for state in (here, there))
+    own, other = (Tokens(state.storage, members.events) for state in (here, there))
     here.watch(TOKENS, own.reload)
     there.watch(TOKENS, other.reload)
     secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
@@ -394,7 +394,7 @@ def test_two_who_change_the_tokens_at_once_do_not_undo_each_other(
 ) -> None:
     etcd.delayed = True
     here, there = members.open(), members.open()
-    own, other = (Tokens(state.storage, members.told) for state in (here, there))
+    own, other = (Tokens(state.storage, members.events) for state in (here, there))
     here.watch(TOKENS, own.reload)
     there.watch(TOKENS, other.reload)
     secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
@@ -415,7 +415,7 @@ def test_tokens_that_are_damaged_in_etcd_are_restored_by_who_knows_them(
     etcd: FakeEtcd, members: EtcdStore
 ) -> None:
     state = members.open()
-    tokens = Tokens(state.storage, members.told)
+    tokens = Tokens(state.storage, members.events)
     state.watch(TOKENS, tokens.reload)
     secret, ticket = tokens.create("ops", Role.ADMIN, "a test", 0.0)
     ticket.wait()
@@ -425,4 +425,4 @@ def test_tokens_that_are_damaged_in_etcd_are_restored_by_who_knows_them(
     wait_for(lambda: b"ops" in etcd.records[key].value, "the tokens", sleep=hub.sleep)
     assert etcd.records[f"{key}.damaged"].value == b"x"
     assert tokens.find(secret) is not None
-    assert Tokens(members.open().storage, members.told).find(secret) is not None
+    assert Tokens(members.open().storage, members.events).find(secret) is not None

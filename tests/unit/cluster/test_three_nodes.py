@@ -30,9 +30,9 @@ class Member:
 
     def __init__(self, nodes: EtcdNodes) -> None:
         self.etcd = Gateway(Access(nodes.endpoints, patience=2.0))
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.state = SharedState(
-            None, lambda _bridge, event: self.told.append(event), self.etcd, KEYS
+            None, lambda _bridge, event: self.events.append(event), self.etcd, KEYS
         )
         claim = self.etcd.transact([absent(KEYS.owner(1))], [Put(KEYS.owner(1), b"")])
         self.state.take_over(1, claim.revision, None)
@@ -44,7 +44,7 @@ class Member:
 
     @property
     def kinds(self) -> list[str]:
-        return [event.kind for event in self.told]
+        return [event.kind for event in self.events]
 
     def put(self) -> int:
         """As soon as it can be."""

@@ -47,9 +47,9 @@ def pair(answers: bool) -> tuple[Owner, Unreachable]:
     first = Owner("m1", owner.grant(5).number, answers)
     second = Owner("m2", asking.grant(5).number, True)
     Unreachable(owner, KEYS, first).start()
-    told = Unreachable(asking, KEYS, second)
-    told.start()
-    return first, told
+    watcher = Unreachable(asking, KEYS, second)
+    watcher.start()
+    return first, watcher
 
 
 @pytest.mark.parametrize("answers", [False, True])
@@ -69,7 +69,7 @@ def test_of_what_is_not_its_own_it_asks_nothing() -> None:
     assert owner.asked == 1
 
 
-def test_what_is_told_again_is_asked_again() -> None:
+def test_what_is_reported_again_is_asked_again() -> None:
     owner, other = pair(True)
     other.report(SWITCH)
     wait_for(lambda: owner.asked == 1, "the owner to ask", sleep=hub.sleep)

@@ -199,7 +199,7 @@ def test_a_rule_says_what_becomes_of_its_frames(written: str, reason: str) -> No
         rules(f"[{written}]")
 
 
-def test_rate_and_mirror_allow_unless_told_otherwise() -> None:
+def test_rate_and_mirror_allow_unless_reported_otherwise() -> None:
     rated, copied, stolen = rules(
         """
         - {match: {tcp_dst: 1}, rate: 50}
@@ -233,8 +233,8 @@ def faults(text: str) -> dict[tuple[str | int, ...], str]:
     return dict(refused.value.faults)  # type: ignore[arg-type]
 
 
-def test_all_faults_of_all_lists_are_told_at_once() -> None:
-    told = faults(
+def test_all_faults_of_all_lists_are_reported_at_once() -> None:
+    problems = faults(
         """
         one:
         - {name: web, match: {ip_proto: tcp}, action: allow}
@@ -247,7 +247,7 @@ def test_all_faults_of_all_lists_are_told_at_once() -> None:
         - {match: {eth_type: arp}, action: allow}
         """
     )
-    assert told == {
+    assert problems == {
         (
             "one",
             1,
@@ -263,18 +263,20 @@ def test_all_faults_of_all_lists_are_told_at_once() -> None:
 
 def test_a_rule_is_hidden_by_several_together_but_not_by_a_part() -> None:
     both = "{match: {eth_type: ipv4}, action: drop}, {match: {eth_type: ipv6}, action: drop}"
-    told = faults(f"a: [{both}, {{match: {{tcp_dst: 80}}, action: allow}}]")
-    assert told[("a", 2)].startswith("can never match: rule 1 (eth_type=ipv4), 2 (eth_type=ipv6)")
+    problems = faults(f"a: [{both}, {{match: {{tcp_dst: 80}}, action: allow}}]")
+    assert problems[("a", 2)].startswith(
+        "can never match: rule 1 (eth_type=ipv4), 2 (eth_type=ipv6)"
+    )
     partly = "{match: {ip_src: 10.0.0.0/8}, action: drop}, {match: {tcp_dst: 80}, action: allow}"
     assert len(rules(f"[{partly}]")) == 2
 
 
 def test_a_list_that_would_be_too_large_is_refused_before_it_is_made() -> None:
-    told = faults(
+    problems = faults(
         "a: [{match: {tcp_src: 1-65534, tcp_dst: 1-65534, eth_type: ipv4}, action: drop},"
         " {match: {udp_src: 1-65534, udp_dst: 1-65534}, action: drop}]"
     )
-    assert f"takes 2700 flows, and {MAX_FLOWS} are the most: rule 2 alone" in told[("a",)]
+    assert f"takes 2700 flows, and {MAX_FLOWS} are the most: rule 2 alone" in problems[("a",)]
 
 
 @pytest.mark.parametrize(
@@ -294,6 +296,6 @@ def test_a_list_that_would_be_too_large_is_refused_before_it_is_made() -> None:
 def test_a_list_that_cuts_hosts_off_by_mistake_is_warned_of(
     written: str, missing: list[str]
 ) -> None:
-    told = acl_warnings(rules(written))
-    assert len(told) == len(missing)
-    assert all(what in warning for what, warning in zip(missing, told, strict=True))
+    warnings = acl_warnings(rules(written))
+    assert len(warnings) == len(missing)
+    assert all(what in warning for what, warning in zip(missing, warnings, strict=True))

@@ -19,7 +19,7 @@ def refusal(text: str | bytes) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "fault"),
     [
         # YAML itself
         ("a: [1", "not YAML: .*"),
@@ -159,13 +159,13 @@ def refusal(text: str | bytes) -> list[str]:
         ("bridges: {br0: {mirrors: {m: {to: a*, both: b}}}}", "1:35: .*: 'a.' is a pattern: .*"),
     ],
 )
-def test_one_mistake(text: str | bytes, told: str) -> None:
+def test_one_mistake(text: str | bytes, fault: str) -> None:
     (said,) = refusal(text)
-    assert re.fullmatch(told if told[0].isdigit() else rf"\d+:\d+: {told}", said), said
+    assert re.fullmatch(fault if fault[0].isdigit() else rf"\d+:\d+: {fault}", said), said
 
 
 def test_all_at_once_in_the_order_of_the_file() -> None:
-    told = refusal(
+    faults = refusal(
         """
         defaults: {ageing_time: x}
         bridges:
@@ -179,11 +179,11 @@ def test_all_at_once_in_the_order_of_the_file() -> None:
         api: {port: 0}
         """
     )
-    assert [line.split(":")[0] for line in told] == ["1", "3", "4", "5", "9", "10"]
+    assert [line.split(":")[0] for line in faults] == ["1", "3", "4", "5", "9", "10"]
 
 
-def test_what_does_not_go_together_is_told_beside_what_is_wrong_in_the_same_bridge() -> None:
-    told = refusal(
+def test_what_does_not_go_together_is_reported_beside_what_is_wrong_in_the_same_bridge() -> None:
+    faults = refusal(
         """
         bridges:
           br0:
@@ -199,7 +199,7 @@ def test_what_does_not_go_together_is_told_beside_what_is_wrong_in_the_same_brid
               eth3: {vlan: lab}
         """
     )
-    assert [line.partition(": ")[2].partition(": ")[0] for line in told] == [
+    assert [line.partition(": ")[2].partition(": ")[0] for line in faults] == [
         "bridges.br0.foo",
         "bridges.br0.vlans.5000",
         "bridges.br0.lags.lag0.members",
@@ -210,23 +210,23 @@ def test_what_does_not_go_together_is_told_beside_what_is_wrong_in_the_same_brid
         "bridges.br0.ports.eth2.isolated",
         "bridges.br0.ports.eth2.vlan",
     ]  # eth3's VLAN is defined, though wrongly
-    assert told[4].startswith("8:")
+    assert faults[4].startswith("8:")
 
 
-def test_what_does_not_go_together_is_told_beside_what_is_wrong_elsewhere() -> None:
-    told = refusal(
+def test_what_does_not_go_together_is_reported_beside_what_is_wrong_elsewhere() -> None:
+    faults = refusal(
         """
         bridges:
           br0: {ports: {eth0: {isolatd: true}}}
           br1: {ports: {eth0: {acl: none}}}
         """
     )
-    assert [line.split(":")[0] for line in told] == ["2", "3"]
+    assert [line.split(":")[0] for line in faults] == ["2", "3"]
 
 
 @pytest.mark.parametrize("key", ["a", "b", "c"])
-def test_a_mistake_in_an_anchor_is_told_where_it_stands(key: str) -> None:
-    told = refusal(
+def test_a_mistake_in_an_anchor_is_reported_where_it_stands(key: str) -> None:
+    faults = refusal(
         f"""
         defaults:
           ports:
@@ -234,12 +234,12 @@ def test_a_mistake_in_an_anchor_is_told_where_it_stands(key: str) -> None:
             {key}{key}: *x
         """
     )
-    assert all(line.startswith("3:22: ") for line in told)
+    assert all(line.startswith("3:22: ") for line in faults)
 
 
 def test_laughter_is_bounded() -> None:
     text = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
-    (told,) = refusal(text)
-    assert "more than 200000 values" in told
+    (fault,) = refusal(text)
+    assert "more than 200000 values" in fault

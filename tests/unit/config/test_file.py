@@ -43,9 +43,9 @@ def test_nothing_at_all_is_the_defaults() -> None:
     ],
 )
 def test_a_datapath_id_in_all_its_forms(key: str) -> None:
-    told = config(f"bridges: {{{key if ':' not in key else repr(key)}: {{ageing_time: 7}}}}")
-    assert told.bridge(0xA1).ageing_time == 7
-    assert told.bridge(2).ageing_time == 300
+    settings = config(f"bridges: {{{key if ':' not in key else repr(key)}: {{ageing_time: 7}}}}")
+    assert settings.bridge(0xA1).ageing_time == 7
+    assert settings.bridge(2).ageing_time == 300
 
 
 @pytest.mark.parametrize("key", ["0000000000000001", "1", "'1'", "0x1", "0001"])
@@ -54,11 +54,11 @@ def test_and_of_digits_alone(key: str) -> None:
 
 
 def test_a_bridge_by_its_name_and_the_id_goes_first() -> None:
-    told = config("bridges: {br0: {ageing_time: 7}, 0x2: {ageing_time: 8}}")
-    assert told.names_bridges
-    assert [told.bridge(1, name).ageing_time for name in ("br0", "br1", None)] == [7, 300, 300]
-    assert told.bridge(2, "br0").ageing_time == 8
-    assert told.keys(2, "br0") == ["0000000000000002", "br0"]
+    settings = config("bridges: {br0: {ageing_time: 7}, 0x2: {ageing_time: 8}}")
+    assert settings.names_bridges
+    assert [settings.bridge(1, name).ageing_time for name in ("br0", "br1", None)] == [7, 300, 300]
+    assert settings.bridge(2, "br0").ageing_time == 8
+    assert settings.keys(2, "br0") == ["0000000000000002", "br0"]
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,10 @@ def test_a_bridge_by_its_name_and_the_id_goes_first() -> None:
     ],
 )
 def test_a_ports_vlan(vlan: str, core: PortVlans) -> None:
-    told = config(f"defaults: {{vlans: {{30: {{name: office}}}}, ports: {{a: {{vlan: {vlan}}}}}}}")
-    assert told.bridge(1).params().port("a").vlans == core
+    settings = config(
+        f"defaults: {{vlans: {{30: {{name: office}}}}, ports: {{a: {{vlan: {vlan}}}}}}}"
+    )
+    assert settings.bridge(1).params().port("a").vlans == core
 
 
 def test_policies() -> None:
@@ -115,7 +117,7 @@ def test_policies() -> None:
 
 
 def test_what_a_pattern_says_holds_for_the_ports_that_it_fits() -> None:
-    told = config(
+    settings = config(
         """
         defaults:
           ports:
@@ -129,7 +131,9 @@ def test_what_a_pattern_says_holds_for_the_ports_that_it_fits() -> None:
               7: {locked: true}
         """
     ).bridge(1)
-    one, two, three, other = (told.port(name, 0) for name in ("vnet1", "vnet2", "vnet3", "eth0"))
+    one, two, three, other = (
+        settings.port(name, 0) for name in ("vnet1", "vnet2", "vnet3", "eth0")
+    )
     assert (one.isolated, one.mcast_flood, one.vlan.access, one.vlan.trunk) == (
         True,
         False,
@@ -139,26 +143,29 @@ def test_what_a_pattern_says_holds_for_the_ports_that_it_fits() -> None:
     assert (two.isolated, two.vlan.native) == (False, 1)
     assert (three.isolated, three.mcast_flood) == (True, False)
     assert (other.isolated, other.mcast_flood) == (False, False)
-    seven = told.port("tap", 7)
+    seven = settings.port("tap", 7)
     assert (seven.locked, seven.mcast_flood, seven.isolated) == (True, False, False)
 
 
 def test_null_takes_a_default_back() -> None:
-    told = config(
+    settings = config(
         """
         defaults: {ports: {a: {fdb_max_learned: 5, acl: web}}, acls: {web: [{action: drop}]}}
         bridges: {1: {ports: {a: {fdb_max_learned: null, acl: null}}}}
         """
     )
-    assert told.bridge(2).port("a", 0).acl == "web"
-    assert (told.bridge(1).port("a", 0).acl, told.bridge(1).port("a", 0).fdb_max_learned) == (
+    assert settings.bridge(2).port("a", 0).acl == "web"
+    assert (
+        settings.bridge(1).port("a", 0).acl,
+        settings.bridge(1).port("a", 0).fdb_max_learned,
+    ) == (
         None,
         None,
     )
 
 
 def test_anchors_and_merge_keys() -> None:
-    told = config(
+    settings = config(
         """
         bridges:
           1: &one
@@ -167,9 +174,9 @@ def test_anchors_and_merge_keys() -> None:
           2: {<<: [*one, {ageing_time: 8, description: x}]}
         """
     )
-    assert told.bridge(2).ageing_time == 7
-    assert told.bridge(2).description == "x"
-    b = told.bridge(1).port("b", 0)
+    assert settings.bridge(2).ageing_time == 7
+    assert settings.bridge(2).description == "x"
+    b = settings.bridge(1).port("b", 0)
     assert (b.isolated, b.locked) == (True, False)
 
 

@@ -49,7 +49,7 @@ def test_a_bare_off_is_a_static_aggregation(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "fault"),
     [
         ("lags: {a: {}}", r"1:\d+: bridges.br0.lags.a: members is missing"),
         ("lags: {a: {members: []}}", ".*members: must be 1 to 32 names of ports, not 0"),
@@ -111,9 +111,9 @@ def test_a_bare_off_is_a_static_aggregation(word: str) -> None:
         ),
     ],
 )
-def test_one_mistake(text: str, told: str) -> None:
+def test_one_mistake(text: str, fault: str) -> None:
     said = refusal(text)
-    assert re.fullmatch(told if told.startswith(("f:", ".")) else f"f:{told}", said), said
+    assert re.fullmatch(fault if fault.startswith(("f:", ".")) else f"f:{fault}", said), said
 
 
 def test_what_is_shown_makes_the_same_again() -> None:
@@ -129,7 +129,7 @@ def test_what_is_shown_makes_the_same_again() -> None:
     }
 
 
-def test_differences_are_told_member_by_member() -> None:
+def test_differences_are_reported_member_by_member() -> None:
     old = bridge("lags: {lag0: {members: [eth0, eth1]}}")
     new = bridge("lags: {lag0: {members: [eth1, eth2], rate: fast}}")
     assert [*differences(old, new).values()] == [

@@ -15,15 +15,15 @@ def test_it_is_off_unless_somebody_turns_it_on() -> None:
 
 
 def test_what_is_said_of_bridge_ports_and_vlans_gets_there() -> None:
-    told = bridge(
+    settings = bridge(
         "lldp: {enabled: true, tx_interval: 5, management_address: 192.0.2.1},"
         " vlans: {10: {name: office}, 20: {}},"
         " ports: {vnet*: {lldp: {enabled: false}}, eth0: {lldp: {link: true}}}"
     ).params()
-    assert told.lldp == BridgeParams(5, "192.0.2.1")
-    assert told.vlan_names == {10: "office"}
-    assert told.port("vnet3").lldp == PortParams(enabled=False)
-    assert told.port("eth0").lldp == PortParams(link=True)
+    assert settings.lldp == BridgeParams(5, "192.0.2.1")
+    assert settings.vlan_names == {10: "office"}
+    assert settings.port("vnet3").lldp == PortParams(enabled=False)
+    assert settings.port("eth0").lldp == PortParams(link=True)
 
 
 @pytest.mark.parametrize(

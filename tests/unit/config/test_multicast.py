@@ -143,7 +143,7 @@ def test_permanent_entries_are_written_as_people_write_them(tmp_path: Path) -> N
     assert config.bridge(2).mdb == ()
 
 
-def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
+def test_every_fault_is_reported_with_its_place(tmp_path: Path) -> None:
     text = f"""
     defaults:
       multicast:
@@ -164,10 +164,10 @@ def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
         - {{group: "02:00:00:00:00:01", port: eth0}}
     """
     own = f"bridges.{DPID}"
-    told = dict(line.split(": ", 1) for line in refusal(text, tmp_path))
+    faults = dict(line.split(": ", 1) for line in refusal(text, tmp_path))
     for path in ("defaults.multicast.mcast_speed", f"{own}.vlans.7.multicast.strict"):
-        assert told.pop(path).startswith("there is no such key; there are mcast_snooping, ")
-    assert told == {
+        assert faults.pop(path).startswith("there is no such key; there are mcast_snooping, ")
+    assert faults == {
         "defaults.multicast.mcast_hash_max": "must be a whole number from 1 to 16777216, not 0",
         "defaults.multicast.mcast_querier": 'must be true or false, not "yes"',
         "defaults.multicast.mcast_query_interval": "must be a number from 1 to 31744, not inf",
@@ -200,11 +200,11 @@ RELATION = "must be less than mcast_query_interval (RFC 3376 8.3), not 10.0"
         ),
     ],
 )
-def test_values_that_do_not_go_together_are_told_with_their_place(
+def test_values_that_do_not_go_together_are_reported_with_their_place(
     text: str, place: str, tmp_path: Path
 ) -> None:
-    (told,) = refusal(text, tmp_path)
-    assert told == f"{place}.mcast_query_response_interval: {RELATION}"
+    (fault,) = refusal(text, tmp_path)
+    assert fault == f"{place}.mcast_query_response_interval: {RELATION}"
 
 
 @pytest.mark.parametrize("model", [MulticastBridge, MulticastPort])

@@ -170,7 +170,9 @@ MEMBERS = (nic(addresses=(), routes=(), master="bond0"), nic("eth1", (), (), mas
     ],
     ids=["no controller", "file elsewhere", "others' aggregation", "enslaved", "a bond as NIC"],
 )
-def test_what_is_against_it_is_told(seen: Host, config: DeployConfig, text: str, fix: str) -> None:
+def test_what_is_against_it_is_reported(
+    seen: Host, config: DeployConfig, text: str, fix: str
+) -> None:
     errors = [problem for problem in found(seen, config) if problem.fatal]
     assert [problem for problem in errors if text in problem.text and fix in problem.fix], errors
 

@@ -131,7 +131,7 @@ FATAL = {
 
 
 @pytest.mark.parametrize("name", FATAL)
-def test_an_error_is_told_with_its_fix(name: str) -> None:
+def test_an_error_is_reported_with_its_fix(name: str) -> None:
     seen, config, reach, text = FATAL[name]
     problems = found(seen, config, reach)
     (problem,) = (problem for problem in problems if problem.fatal)

@@ -37,9 +37,9 @@ def healthy(link: Link | None = None, port: BridgePort | None = None, **bridge: 
 
 
 def found(
-    seen: Host, told: ControllerReport = GOOD, bridge: str | None = None
+    seen: Host, report: ControllerReport = GOOD, bridge: str | None = None
 ) -> tuple[Finding, ...]:
-    return diagnose(seen, told, bridge)
+    return diagnose(seen, report, bridge)
 
 
 def test_nothing_is_wrong_with_a_healthy_host() -> None:
@@ -211,8 +211,8 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
 
 @pytest.mark.parametrize("name", ILL)
 def test_an_illness_is_found_with_its_cure(name: str) -> None:
-    seen, told, problem, cure = ILL[name]
-    findings = found(seen, told)
+    seen, report, problem, cure = ILL[name]
+    findings = found(seen, report)
     assert [one for one in findings if problem in one.problem and cure in one.fix], findings
     assert len(findings) == 1
 
@@ -245,10 +245,10 @@ def test_a_datapath_id_of_two_bridges() -> None:
 def two_uplinks(*ports: Any) -> tuple[Finding, ...]:
     """What is found when spanning tree has eth0 and eth1 so."""
     first = tree().trees[ID]["ports"][0]
-    told = replace(GOOD, trees={ID: {"ports": [{**first, **port} for port in ports]}})
+    report = replace(GOOD, trees={ID: {"ports": [{**first, **port} for port in ports]}})
     known = (BridgePort("eth0", number=1, mtu=1500), BridgePort("eth1", number=2, mtu=1500))
     other = replace(uplink(), state=replace(uplink().state, name="eth1"))
-    return found(host(uplink(), other, local(), bridges=(ours("br0", *known),)), told)
+    return found(host(uplink(), other, local(), bridges=(ours("br0", *known),)), report)
 
 
 SPARE = {"name": "eth1", "state": "discarding", "role": "alternate"}
@@ -260,20 +260,20 @@ def test_a_second_uplink_that_is_blocked_is_as_it_should_be() -> None:
     assert two_uplinks({"role": "designated"}, {**SPARE, "role": "backup"}) == ()
 
 
-def test_a_second_uplink_that_does_not_open_is_told() -> None:
+def test_a_second_uplink_that_does_not_open_is_reported() -> None:
     (finding,) = two_uplinks({"name": "eth0"}, {**SPARE, "role": "designated"})
     assert (finding.where, finding.fatal) == ("eth1", False)
     (finding,) = two_uplinks({"name": "tap0", "role": "designated"}, SPARE)
     assert (finding.where, finding.fatal) == ("eth1", True)
 
 
-def test_a_bridge_that_was_made_again_is_told() -> None:
+def test_a_bridge_that_was_made_again_is_reported() -> None:
     old = {"connected": False, "in_line": False, "former_name": "br0"}
-    told = replace(GOOD, bridges={**GOOD.bridges, "00000000000000aa": old})
-    (finding,) = found(healthy(), told)
+    report = replace(GOOD, bridges={**GOOD.bridges, "00000000000000aa": old})
+    (finding,) = found(healthy(), report)
     assert (finding.where, finding.fatal) == ("br0", False)
     assert "ofapp bridge forget 00000000000000aa" in finding.fix
-    assert found(healthy(), told, bridge="br0") == (finding,)
+    assert found(healthy(), report, bridge="br0") == (finding,)
 
 
 def test_only_the_bridge_that_is_asked_for() -> None:
@@ -311,7 +311,7 @@ def test_members_that_do_as_another_file_says() -> None:
     assert diagnose(healthy(), good) == ()
     own_files = replace(GOOD, members=[member("a", None), member("b", None)])
     assert diagnose(healthy(), own_files) == ()
-    told = replace(
+    report = replace(
         GOOD,
         members=[
             member("a", 7),
@@ -320,7 +320,7 @@ def test_members_that_do_as_another_file_says() -> None:
             member("d", None),
         ],
     )
-    found = {finding.where: finding for finding in diagnose(healthy(), told)}
+    found = {finding.where: finding for finding in diagnose(healthy(), report)}
     assert found.keys() == {"member b", "member c", "member d"}
     assert not found["member b"].fatal
     assert "cannot do as revision 7" in found["member c"].problem

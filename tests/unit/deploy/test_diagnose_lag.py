@@ -23,17 +23,17 @@ def partner(**values: Any) -> dict[str, Any]:
 
 def member(name: str, **values: Any) -> dict[str, Any]:
     """As the API tells of one that is in use."""
-    told = {
+    answer = {
         **{"name": name, "number": 1, "link": True, "state": "distributing", "reason": ""},
         **{"distributing": True, "actor": {"state": IN_USE}, "partner": partner()},
     }
-    return told | values
+    return answer | values
 
 
 def lag(*members: dict[str, Any], **values: Any) -> ControllerReport:
     """The controller's view of lag0."""
-    told = {"name": "lag0", "lacp": "active", "up": True, "min_links": 1, "members": members}
-    return replace(GOOD, lags={ID: [told | values]})
+    answer = {"name": "lag0", "lacp": "active", "up": True, "min_links": 1, "members": members}
+    return replace(GOOD, lags={ID: [answer | values]})
 
 
 def bonded(*ports: BridgePort) -> Host:
@@ -51,7 +51,7 @@ def _port(name: str, speed: int = 10**10, half_duplex: bool = False, **more: Any
     return BridgePort(name, number=1, mtu=1500, ends=(End(name, speed, half_duplex),), **more)
 
 
-def told(findings: Iterable[Finding]) -> list[str]:
+def texts(findings: Iterable[Finding]) -> list[str]:
     return [f"{one.where}: {one.problem}; {one.fix}" for one in findings]
 
 
@@ -178,15 +178,15 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
 def test_each_mismatch_is_found(
     seen: Host, controller: ControllerReport, problem: str, fix: str
 ) -> None:
-    found = told(diagnose(seen, controller))
+    found = texts(diagnose(seen, controller))
     assert [one for one in found if one.startswith(problem) and fix in one], found
 
 
 def test_a_bond_that_is_named_is_no_illness() -> None:
     known = lag(*(replace_lacp(member(name)) for name in ("m1", "m2")), name="bond0", lacp="off")
-    assert told(diagnose(bonded(BOND0), known)) == []
+    assert texts(diagnose(bonded(BOND0), known)) == []
 
 
 def test_who_stands_by_is_well() -> None:
     standby = member("eth1", state="standby", distributing=False, partner=partner(state=()))
-    assert told(diagnose(bonded(), lag(ETH0, standby))) == []
+    assert texts(diagnose(bonded(), lag(ETH0, standby))) == []

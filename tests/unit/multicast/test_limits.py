@@ -52,7 +52,7 @@ def test_a_flood_of_joins_leaves_every_other_port_its_part(vx: Wire) -> None:
 
 
 @both
-def test_it_is_told_once_and_so_is_the_recovery(vx: Wire) -> None:
+def test_it_is_reported_once_and_so_is_the_recovery(vx: Wire) -> None:
     lan = lan_of(100)
     for i in range(200):
         lan.receive(1, vx.report((IS_EX, group(vx, i), [])))

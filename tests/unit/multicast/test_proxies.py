@@ -47,8 +47,8 @@ def test_restricts_after_the_time_that_hosts_have_to_answer(vx: Wire) -> None:
     lan.advance(0.1)
     assert lan.heard_by(vx.group) == {1, 5}
     assert lan.heard_by(vx.other) == {5}
-    told = info(lan, vx)
-    assert (told.state, told.address, told.port) == ("other", vx.none, 5)
+    querier = info(lan, vx)
+    assert (querier.state, querier.address, querier.port) == ("other", vx.none, 5)
     assert lan.kinds() == ["mcast.querier"]
 
 

@@ -14,13 +14,13 @@ from ofapp.bridge.multicast.topology_changes import LONGEST, SHORTEST, TopologyC
 def test_every_change_is_asked_about_in_time_and_none_too_often(waits: list[float]) -> None:
     pace, now = TopologyChanges(), 1000.0
     asked: list[float] = []
-    told: list[str] = []
+    event_kinds: list[str] = []
     changes = []
 
     def run(until: float) -> None:
         while (due := pace.next()) <= until:
             ask, events = pace.run(due)
-            told.extend(event.kind for event in events)
+            event_kinds.extend(event.kind for event in events)
             if ask:
                 asked.append(due)
             assert pace.next() > due
@@ -38,7 +38,7 @@ def test_every_change_is_asked_about_in_time_and_none_too_often(waits: list[floa
     # In any minute no more than at 0, 1, 3, 7 and 15 s and every 10 s from then on; a calm of ten
     # seconds begins it anew.
     assert all(sum(at <= ask < at + 60.0 for ask in asked) <= 18 for at in asked)
-    assert told == ["mcast.changes", "mcast.changes.cleared"] * (len(told) // 2)
+    assert event_kinds == ["mcast.changes", "mcast.changes.cleared"] * (len(event_kinds) // 2)
 
 
 def test_while_changes_go_on_the_waits_double() -> None:

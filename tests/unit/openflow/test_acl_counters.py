@@ -110,17 +110,17 @@ def stats(meter: int, dropped: int) -> Any:
     return SimpleNamespace(meter_id=meter, duration_sec=9, duration_nsec=0, band_stats=[band])
 
 
-def test_a_rate_that_drops_is_told_once_and_its_end_too() -> None:
+def test_a_rate_that_drops_is_reported_once_and_its_end_too() -> None:
     hits = AclCounters(bridge_with(**{LIST: rules_of([tcp(80, rate=5, name="web")])}))
     meter = rule_meter(LIST, "web")
 
-    def told(dropped: int) -> list[str]:
+    def event_kinds(dropped: int) -> list[str]:
         return [event.kind for event in hits.see_meters([stats(meter, dropped), stats(7, 9)], 100)]
 
-    assert told(0) == []
-    assert told(3) == ["acl.limited"]
-    assert told(8) == []
-    assert told(8) == ["acl.limited.cleared"]
-    assert told(8) == []
-    assert told(2) == ["acl.limited"]  # the meter was made anew
+    assert event_kinds(0) == []
+    assert event_kinds(3) == ["acl.limited"]
+    assert event_kinds(8) == []
+    assert event_kinds(8) == ["acl.limited.cleared"]
+    assert event_kinds(8) == []
+    assert event_kinds(2) == ["acl.limited"]  # the meter was made anew
     assert hits.over_rate(LIST, "web") == 10

@@ -331,7 +331,7 @@ def test_frames_of_protocols_beyond_a_budget_wait_their_turn(
     assert sum(len(ports) for _, ports in heard.log) == 101 * 600
 
 
-def test_who_says_more_than_can_be_done_is_told_of_once_and_when_it_is_over(
+def test_who_says_more_than_can_be_done_is_reported_once_and_when_it_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [100.0]
@@ -370,7 +370,7 @@ def test_nobody_is_read_from_whose_words_fill_the_memory(monkeypatch: pytest.Mon
     assert [kind for kind, _ in heard.log].count("expired") == 60 * 800
 
 
-def test_an_error_in_what_hears_ends_the_connection_and_is_told() -> None:
+def test_an_error_in_what_hears_ends_the_connection_and_is_reported() -> None:
     made, heard = channel([bpdu(1), packet_in(1, 10)])
 
     def fail(_trap: object, _frames: object) -> None:

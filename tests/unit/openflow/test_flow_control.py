@@ -54,7 +54,7 @@ def test_a_fast_switch_gets_as_much_as_there_may_be() -> None:
     assert switch.window.hosts in (LARGEST // HOST, LARGEST // 2 // HOST)
 
 
-def test_only_a_switch_that_is_quick_is_told_more_before_it_has_answered() -> None:
+def test_only_a_switch_that_is_quick_is_reported_more_before_it_has_answered() -> None:
     for each, waited_for in ((1e-6, False), (25e-6, True)):
         switch = Switch(any_=0.01, each=each)  # on a busy machine, both of them
         switch.saturated()
@@ -90,7 +90,7 @@ def test_a_busy_machine_does_not_end_in_the_smallest_portions() -> None:
     assert rate > 4 * smallest
 
 
-def test_a_switch_that_becomes_slow_is_told_less() -> None:
+def test_a_switch_that_becomes_slow_is_reported_less() -> None:
     switch = Switch(any_=0.0005, each=10e-6)
     switch.saturated()
     switch._each = 100e-6

@@ -24,19 +24,21 @@ class Caller:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def event_kinds() -> list[str]:
     return []
 
 
 @pytest.fixture
-def pending(told: list[str]) -> Handshakes:
+def pending(event_kinds: list[str]) -> Handshakes:
     def emit(_bridge: int | None, event: Event) -> None:
-        told.append(event.kind)
+        event_kinds.append(event.kind)
 
     return Handshakes(emit)
 
 
-def test_a_peer_without_handshake_is_closed_in_time(pending: Handshakes, told: list[str]) -> None:
+def test_a_peer_without_handshake_is_closed_in_time(
+    pending: Handshakes, event_kinds: list[str]
+) -> None:
     silent, honest = Caller(), Caller()
     pending.add(silent, 0.0)
     pending.add(honest, 0.0)
@@ -46,10 +48,10 @@ def test_a_peer_without_handshake_is_closed_in_time(pending: Handshakes, told: l
     pending.review(PATIENCE)
     assert silent.dead
     assert not honest.dead
-    assert told == ["openflow.unintroduced"]
+    assert event_kinds == ["openflow.unintroduced"]
     assert pending.counters["late"] == 1
     pending.review(2 * PATIENCE)
-    assert told == ["openflow.unintroduced"]
+    assert event_kinds == ["openflow.unintroduced"]
 
 
 def test_time_in_which_it_waits_for_us_does_not_count(pending: Handshakes) -> None:
@@ -65,7 +67,7 @@ def test_time_in_which_it_waits_for_us_does_not_count(pending: Handshakes) -> No
 
 
 def test_a_crowd_of_one_peer_costs_that_peer_a_connection(
-    monkeypatch: pytest.MonkeyPatch, pending: Handshakes, told: list[str]
+    monkeypatch: pytest.MonkeyPatch, pending: Handshakes, event_kinds: list[str]
 ) -> None:
     monkeypatch.setattr(handshakes, "MOST", 10)
     good = [Caller(f"192.0.2.{number}") for number in range(4)]
@@ -77,7 +79,7 @@ def test_a_crowd_of_one_peer_costs_that_peer_a_connection(
     assert not any(caller.dead for caller in good)
     assert [caller.dead for caller in crowd] == [True] * 34 + [False] * 6
     assert pending.counters["crowd"] == 34
-    assert set(told) == {"openflow.unintroduced"}
+    assert set(event_kinds) == {"openflow.unintroduced"}
 
 
 def test_who_is_in_is_not_counted(monkeypatch: pytest.MonkeyPatch, pending: Handshakes) -> None:
@@ -89,10 +91,10 @@ def test_who_is_in_is_not_counted(monkeypatch: pytest.MonkeyPatch, pending: Hand
     assert not any(switch.dead for switch in switches)
 
 
-def test_that_no_connection_can_be_taken_is_told_and_that_one_can_again(
-    pending: Handshakes, told: list[str]
+def test_that_no_connection_can_be_taken_is_reported_and_that_one_can_again(
+    pending: Handshakes, event_kinds: list[str]
 ) -> None:
     pending.report_full("Too many open files")
     pending.report_full("")
-    assert told == ["openflow.full", "openflow.full.cleared"]
+    assert event_kinds == ["openflow.full", "openflow.full.cleared"]
     assert pending.counters["full"] == 1

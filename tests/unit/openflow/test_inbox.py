@@ -214,7 +214,7 @@ def test_a_message_does_not_keep_all_that_came_with_it() -> None:
     assert len(inbox._bulk[0][0]) < 200
 
 
-def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> None:
+def test_frames_of_sightings_are_reported_as_many_as_somebody_is_curious_about() -> None:
     frames = [packet_in(3, mac)[42:] for mac in range(1, 6)]
     stream = flow_removed(9, 1, 1) + b"".join(packet_in(3, mac) for mac in range(1, 6))
     inbox, _ = sorted_into(stream)
@@ -224,9 +224,9 @@ def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> 
     assert (len(first.samples), first.frames) == (5, [])
     inbox.ip_sampling = IpSampling(3)
     inbox.feed(stream)
-    told = inbox.take_bulk()
-    assert isinstance(told, Batch)
-    assert told.sampled == [(3, frame) for frame in frames[:2]]  # of the first three messages
+    batch = inbox.take_bulk()
+    assert isinstance(batch, Batch)
+    assert batch.sampled == [(3, frame) for frame in frames[:2]]  # of the first three messages
     assert inbox.ip_sampling.left == 1
 
 

@@ -209,14 +209,14 @@ def test_truncated_flow_statistics_are_an_error() -> None:
             list(statistics.read_flow_stats(entry[:cut]))
 
 
-@pytest.mark.parametrize(("reason", "told"), [(0, True), (1, False), (2, False)])
-def test_only_an_idle_timeout_is_news(reason: int, told: bool) -> None:
+@pytest.mark.parametrize(("reason", "reported"), [(0, True), (1, False), (2, False)])
+def test_only_an_idle_timeout_is_news(reason: int, reported: bool) -> None:
     _, source = flows.learned_flows(3, 7, 0x0200000000AA, 99, 300)
     oxm = codec.add_flow(source)[48:-8]
     body = struct.pack("!QHBBIIHHQQ", source.cookie, 200, reason, 40, 0, 0, 300, 0, 1, 1) + oxm
     message = struct.pack("!BBHI", 4, ofp.OFPT_FLOW_REMOVED, 8 + len(body), 0) + body
     assert flow_removed.is_learned_notice(message, 0)
-    expected = flow_removed.Expired(7, 0x0200000000AA, 99) if told else None
+    expected = flow_removed.Expired(7, 0x0200000000AA, 99) if reported else None
     assert flow_removed.read_flow_removed(message, 0, len(message)) == expected
 
 

@@ -73,7 +73,7 @@ def test_many_bridges_of_one_switch_do_not_keep_it_from_bpdus() -> None:
     assert sum(network.learned) > 0.8 * 35 / EACH
 
 
-def test_switches_behind_one_address_that_share_nothing_are_told_at_the_same_time() -> None:
+def test_switches_behind_one_address_that_share_nothing_are_reported_at_the_same_time() -> None:
     network = Network(*(Process() for _ in range(8)), bridges=8)
     network.run(30)
     assert sum(network.learned) > 0.8 * 8 * 30 / EACH

@@ -20,16 +20,16 @@ def watch(lacp: str = "off") -> tuple[Bridge, OneSided]:
     return bridge, OneSided(bridge)
 
 
-def told(events: list[Event], bridge: Bridge) -> list[str]:
+def messages(events: list[Event], bridge: Bridge) -> list[str]:
     return [event.worded(bridge.port_at).message for event in events]
 
 
-def test_it_is_told_once_and_when_it_is_over() -> None:
+def test_it_is_reported_once_and_when_it_is_over() -> None:
     bridge, one = watch()
     assert not [*one.observe({1: 100, 2: 5}, 10.0)]
     assert not [*one.observe({1: 100 + ENOUGH, 2: 5}, 10.0 + LONG - 1)]
     (event,) = one.observe({1: 300 + ENOUGH, 2: 5}, 40.0)
-    (message,) = told([event], bridge)
+    (message,) = messages([event], bridge)
     start = "port m2 (2) has received no frame for 30 s, and the other members of port lag0 (4095)"
     assert message.startswith(f"{start} {200 + ENOUGH}: a partner that is active-backup")
     assert not [*one.observe({1: 9000, 2: 5}, 70.0)]

@@ -224,7 +224,7 @@ class TestDeclaration:
             TableId.OWNER,
         }
 
-    def test_cookies_are_told_apart(self) -> None:
+    def test_cookies_are_reported_apart(self) -> None:
         assert parse_cookie(make_cookie(Feature.LEARNED, 5)) == (Feature.LEARNED, 1, 5)
         assert parse_cookie(0x1234) is None
 

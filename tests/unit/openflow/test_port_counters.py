@@ -116,16 +116,16 @@ def test_an_aggregation_has_counted_what_its_members_have(sent: list[bytes]) -> 
 def test_many_ports_are_asked_for_in_slices(sent: list[bytes], members: tuple[str, ...]) -> None:
     made, of = counters(AT_ONCE + 2, *members)
     of.ask()
-    told: list[int] = []
+    requested: list[int] = []
     while slice_ := asked(made, sent):
         assert len(slice_) <= SLICE
         first = made.xid - len(slice_) + 1
         for at, number in enumerate(slice_):
             made.xid = first + at
             say(made, part(made, ofp.OFPMP_PORT_STATS, stats(number, number), more=False))
-        told += slice_
+        requested += slice_
         wait_for(lambda: sent or of._idle.is_set(), "the next slice", sleep=hub.sleep)
-    assert sorted(told) == [*range(1, AT_ONCE + 3)]
+    assert sorted(requested) == [*range(1, AT_ONCE + 3)]
     assert of.latest[AT_ONCE + 1].rx_frames == AT_ONCE + 1
 
 

@@ -30,7 +30,7 @@ def test_others_have_their_turn_between_portions() -> None:
     assert set(bridge.ports) == set(known.ports)
 
 
-def test_a_switch_that_goes_away_meanwhile_is_told_of_no_more() -> None:
+def test_a_switch_that_goes_away_meanwhile_is_reported_no_more() -> None:
     bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
     arrive(bridge, ports(300), lambda _effects: None, lambda: False)
     assert len(bridge.ports) == PORTION
@@ -48,9 +48,9 @@ def test_ports_that_are_gone_go_a_portion_at_a_time() -> None:
 def test_what_is_not_in_the_list_goes_first() -> None:
     bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
     bridge.set_ports(ports(3), 0.0)
-    told: list[list[Effect]] = []
+    batches: list[list[Effect]] = []
     renamed = [Port(2, "other", 2, True, 1000), *ports(1)]
-    arrive(bridge, renamed, told.append, lambda: True)
+    arrive(bridge, renamed, batches.append, lambda: True)
     assert {port.number: port.name for port in bridge.ports} == {
         1: "p1",
         2: "other",

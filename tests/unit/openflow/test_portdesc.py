@@ -73,7 +73,7 @@ def test_ports_are_heard_where_their_list_ends() -> None:
     assert len(heard.log) == 2
 
 
-def test_a_list_that_is_damaged_is_told_to_who_asked() -> None:
+def test_a_list_that_is_damaged_is_reported_to_who_asked() -> None:
     made, _ = channel([])
     found = asking(ask_ports, made)
     say(made, part(made, ofp.OFPMP_PORT_DESC, port(1)[:-1], more=False))

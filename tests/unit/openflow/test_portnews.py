@@ -13,7 +13,7 @@ from ofapp.bridge.ports.port import Port
 from ofapp.openflow.switch.port_status import handle_port_news
 
 
-def told(*news: tuple[int, str]) -> list[list[str]]:
+def steps_of(*news: tuple[int, str]) -> list[list[str]]:
     """The kinds of events of each step; news: (port, "up", "down" or "gone")."""
     steps: list[list[str]] = []
 
@@ -26,17 +26,17 @@ def told(*news: tuple[int, str]) -> list[list[str]]:
 
 
 def test_new_ports_are_one_step() -> None:
-    (events,) = told((1, "up"), (2, "down"), (3, "up"))
+    (events,) = steps_of((1, "up"), (2, "down"), (3, "up"))
     assert events == [*(f"{n} port.added" for n in (1, 2, 3)), "1 port.up", "3 port.up"]
 
 
 def test_ports_that_go_are_another() -> None:
-    steps = told((1, "up"), (2, "up"), (1, "gone"), (2, "gone"), (3, "up"))
+    steps = steps_of((1, "up"), (2, "up"), (1, "gone"), (2, "gone"), (3, "up"))
     assert [step[-1].split(" ")[1] for step in steps] == ["port.up", "port.removed", "port.up"]
 
 
 def test_a_link_that_flaps_is_seen_to_flap() -> None:
-    first, second, third = told((1, "up"), (1, "down"), (2, "up"), (1, "up"))
+    first, second, third = steps_of((1, "up"), (1, "down"), (2, "up"), (1, "up"))
     assert first == ["1 port.added", "1 port.up"]
     assert second == ["2 port.added", "1 port.down", "2 port.up"]
     assert third == ["1 port.up"]

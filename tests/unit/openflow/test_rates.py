@@ -17,7 +17,7 @@ def test_a_port_above_the_rate_harms_nobody_else() -> None:
     assert policer.admit([(1, 0, 7)], 11.0) == [(1, 0, 7)]
 
 
-def test_the_beginning_and_the_end_are_told_once() -> None:
+def test_the_beginning_and_the_end_are_reported_once() -> None:
     watch = RateWatch(HELD_BACK[SIGHTING], "sightings")
 
     def kinds(dropped: dict[int, int]) -> list[tuple[str, int | None]]:
@@ -32,17 +32,17 @@ def test_the_beginning_and_the_end_are_told_once() -> None:
     assert kinds({1: 0, 2: 0}) == []
 
 
-def test_the_port_that_floods_is_told_and_others_bridges_hosts_are_no_warning() -> None:
+def test_the_port_that_floods_is_reported_and_others_bridges_hosts_are_no_warning() -> None:
     watch = LearningWatch(lambda port: port == 1)
 
-    def told(dropped: dict[int, int], now: float) -> list[tuple[str, int | None, Severity]]:
+    def events_after(dropped: dict[int, int], now: float) -> list[tuple[str, int | None, Severity]]:
         return [(event.kind, event.port, event.severity) for event in watch.look(dropped, now)]
 
-    assert told({}, 100.0) == []
-    assert told({1: 9, 2: 9}, 100.0) == [
+    assert events_after({}, 100.0) == []
+    assert events_after({1: 9, 2: 9}, 100.0) == [
         ("learning.limited", 1, Severity.WARNING),
         ("learning.limited", 2, Severity.INFO),
     ]
-    assert told({1: 9, 2: 20}, 101.0) == []
-    assert told({1: 9, 2: 20}, 105.0) == [("learning.limited.cleared", 1, Severity.INFO)]
-    assert told({1: 9, 2: 20}, 110.0) == [("learning.limited.cleared", 2, Severity.INFO)]
+    assert events_after({1: 9, 2: 20}, 101.0) == []
+    assert events_after({1: 9, 2: 20}, 105.0) == [("learning.limited.cleared", 1, Severity.INFO)]
+    assert events_after({1: 9, 2: 20}, 110.0) == [("learning.limited.cleared", 2, Severity.INFO)]

@@ -56,7 +56,7 @@ def test_an_error_tells_what_was_sent(sent: bytes, part: str, what: str, holds: 
     assert refusal.why == "OFPET_BAD_REQUEST(1), OFPBRC_EPERM(5)"
 
 
-def test_what_is_refused_of_a_bundle_is_told_and_not_only_that_something_is() -> None:
+def test_what_is_refused_of_a_bundle_is_reported_and_not_only_that_something_is() -> None:
     flow = Flow(TableId.SOURCE, 200, (Match("in_port", 1),), Feature.LEARNED, serial=7)
     sent = bundle.add(bundle.LEARNED, codec.add_flow(flow))
     refusal = read_refusal(error(*FULL, sent))
@@ -95,7 +95,7 @@ def kinds(events: list) -> list[str]:  # type: ignore[type-arg]
     return [event.kind for event in events]
 
 
-def test_a_refusal_is_told_once_and_ends_with_a_look_without_it() -> None:
+def test_a_refusal_is_reported_once_and_ends_with_a_look_without_it() -> None:
     refusals = Refusals()
     (event,) = refusals.add(FIXED, 1.0)
     assert (event.kind, event.severity) == ("openflow.refused", Severity.ERROR)

@@ -102,7 +102,7 @@ def test_a_sticky_address_is_of_a_kind_of_its_own_but_deleted_like_any() -> None
     assert make_cookie(Feature.STATIC, 5) & mask != cookie & mask
 
 
-def test_a_flush_takes_sticky_ones_only_when_told() -> None:
+def test_a_flush_takes_sticky_ones_only_when_reported() -> None:
     writer = Encoder(guarded(), Installed(True))
     for sticky in (False, True):
         cookie, mask = _cookie(writer.encode([Flush(1, sticky=sticky)]))

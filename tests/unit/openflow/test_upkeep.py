@@ -28,7 +28,7 @@ def test_one_that_could_not_be_looked_at_is_looked_at_again_soon(
     upkeep = Upkeep(channel, bridge, adopt_static=False)
     outcomes = [RequestError("no answer"), ValueError("malformed"), RequestError("no answer"), None]
 
-    def look(*_told: object) -> tuple[()]:
+    def look(*_args: object) -> tuple[()]:
         outcome = outcomes.pop(0)
         if outcome is not None:
             raise outcome

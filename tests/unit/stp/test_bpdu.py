@@ -165,8 +165,8 @@ def test_no_frame_whatever_upsets_a_bridge(frames: list[bytes]) -> None:
 def test_description_is_json_ready() -> None:
     assert TCN.describe() == {"type": "TCN", "version": 0}
     assert str(TCN) == "TCN"
-    told = config(cost=7, topology_change=True).describe()
-    assert told["root"] == "1000.02:00:00:00:00:01"
-    assert told["port"] == "8.001"
-    assert told["flags"] == ["topology_change"]
-    assert (told["root_path_cost"], told["max_age"]) == (7, 20)
+    described = config(cost=7, topology_change=True).describe()
+    assert described["root"] == "1000.02:00:00:00:00:01"
+    assert described["port"] == "8.001"
+    assert described["flags"] == ["topology_change"]
+    assert (described["root_path_cost"], described["max_age"]) == (7, 20)

@@ -39,5 +39,5 @@ def test_port_that_is_blocked_and_opened_again_is_really_blocked_between() -> No
     assert in_safe_order(again, {1: F}) == [SetPortState(1, D)]
 
 
-def test_new_port_is_told_its_state_once() -> None:
+def test_new_port_is_reported_its_state_once() -> None:
     assert in_safe_order([SetPortState(1, D)], {}) == [SetPortState(1, D)]

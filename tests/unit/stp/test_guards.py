@@ -33,7 +33,7 @@ def test_bpdu_guard_shuts_the_port_until_it_is_recovered_by_hand() -> None:
     assert lab.tree.port(1).guard_counts[Guard.BPDU_GUARD] == 2
 
 
-def test_bpdu_guard_recovers_by_itself_when_told_to() -> None:
+def test_bpdu_guard_recovers_by_itself_when_reported_to() -> None:
     lab = Lab(1, BPDU_GUARD, bpdu_guard_recovery=30)
     lab.hear(1, rst(WORSE))
     assert states(lab.wait(29.9)) == []
@@ -200,7 +200,7 @@ def test_filtered_port_neither_speaks_nor_hears() -> None:
     assert lab.role(1) == "root"
 
 
-def test_drops_are_counted_each_and_told_once_until_recovery() -> None:
+def test_drops_are_counted_each_and_reported_once_until_recovery() -> None:
     lab = Lab(1)
     for _ in range(5):
         lab.do(lab.tree.receive(1, b"junk", lab.now))

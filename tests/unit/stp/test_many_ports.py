@@ -119,8 +119,8 @@ def test_thousands_of_ports_that_are_due_together_are_looked_at_in_portions() ->
         assert due < 60
         now = max(now, due)
         effects = tree.tick(now)
-        told = {effect.port for effect in effects if isinstance(effect, SetPortState | SendBpdu)}
-        most = max(most, len(told))
+        ports = {effect.port for effect in effects if isinstance(effect, SetPortState | SendBpdu)}
+        most = max(most, len(ports))
         opened |= {
             effect.port
             for effect in effects
@@ -136,9 +136,9 @@ def test_thousands_of_ports_speak_in_portions_when_their_tree_goes_on() -> None:
     spoken = set[int]()
     effects = tree.go_on(20.0, 20.0)
     while effects:
-        told = {effect.port for effect in effects if isinstance(effect, SendBpdu)}
-        assert len(told) <= PORTION
-        spoken |= told
+        ports = {effect.port for effect in effects if isinstance(effect, SendBpdu)}
+        assert len(ports) <= PORTION
+        spoken |= ports
         due = tree.next_wakeup()
         effects = tree.tick(20.0) if due is not None and due <= 20.0 else []
     assert len(spoken) == 600

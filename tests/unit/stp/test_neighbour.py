@@ -47,8 +47,8 @@ class TestAgreement:
         lab.do(lab.tree.beware(lab.now, lab.now + 7))
         lab.hear(1, agreement())
         assert lab.state(1) is D
-        told = lab.do(lab.tree.calm(lab.now + 1))
-        assert lab.sent(1, told)[-1].proposal
+        effects = lab.do(lab.tree.calm(lab.now + 1))
+        assert lab.sent(1, effects)[-1].proposal
         lab.hear(1, agreement())
         assert lab.state(1) is F
 

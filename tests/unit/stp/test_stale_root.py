@@ -178,10 +178,10 @@ def test_what_was_not_believed_is_asked_again_when_it_is_said_again() -> None:
         ports={},
     )
     lab.tree._core.own.join(beside)  # which has lost the root of which it told
-    told = rst(BETTER, 20000, sender)
-    lab.hear(1, told)
+    bpdu = rst(BETTER, 20000, sender)
+    lab.hear(1, bpdu)
     assert lab.tree.snapshot().root == OWN_ID
     beside.root_priority = PriorityVector(BETTER, 20000, BETTER, 0x8001)  # and has it again
-    lab.hear(1, told)
+    lab.hear(1, bpdu)
     assert lab.tree.snapshot().root == BETTER
     assert lab.tree.snapshot().root_port == 1

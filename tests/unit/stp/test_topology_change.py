@@ -28,7 +28,7 @@ def test_topology_change_flushes_every_port_but_the_one_that_heard_of_it() -> No
     assert lab.tree.snapshot().topology_change
 
 
-def test_topology_change_is_told_for_hello_time_and_one_second() -> None:
+def test_topology_change_is_reported_for_hello_time_and_one_second() -> None:
     lab = ring_member()
     lab.hear(2, rst(BETTER, 30000, WORSE, 2, role=BpduRole.ROOT, topology_change=True))
     lab.wait_hearing(3, 1, rst(BETTER))
@@ -60,7 +60,7 @@ def test_restricted_tcn_keeps_changes_to_itself() -> None:
     assert flushed(effects) == []
 
 
-def told(effects: list[Effect]) -> list[int]:
+def changed_ports(effects: list[Effect]) -> list[int]:
     return [effect.port for effect in effects if isinstance(effect, TopologyChanged)]
 
 
@@ -70,28 +70,28 @@ TC = rst(OWN_ID, 20000, WORSE, role=BpduRole.ROOT, topology_change=True)
 def test_a_change_that_a_neighbour_tells_is_passed_on_though_nobody_else_is_to_hear_of_it() -> None:
     """The root of a pair with one link: no timer of its own starts."""
     lab = Lab(1, SILENT)
-    assert told(lab.wait(40)) == [1]
+    assert changed_ports(lab.wait(40)) == [1]
     for _ in range(2):
-        assert told(lab.hear(1, TC)) == [1]
+        assert changed_ports(lab.hear(1, TC)) == [1]
         assert not lab.tree.snapshot().topology_change
         lab.wait(0.5)
 
 
-def test_a_change_is_passed_on_while_another_is_being_told() -> None:
+def test_a_change_is_passed_on_while_another_is_being_reported() -> None:
     lab = ring_member()
     tc = rst(BETTER, 30000, WORSE, 2, role=BpduRole.ROOT, topology_change=True)
-    assert told(lab.hear(2, tc)) == [2]
+    assert changed_ports(lab.hear(2, tc)) == [2]
     lab.wait(1)
     assert lab.tree.snapshot().topology_change
     other = rst(BETTER, 30000, WORSE, 3, role=BpduRole.ROOT, topology_change=True)
-    assert told(lab.hear(3, other)) == [3]
+    assert changed_ports(lab.hear(3, other)) == [3]
     assert len(lab.events("stp.topology-change")) == 2  # the first was that the ports opened
 
 
 def test_restricted_tcn_keeps_changes_from_the_bridge_too() -> None:
     lab = Lab(1, PortParams(auto_edge=False, restricted_tcn=True))
-    assert told(lab.wait(40)) == [1]  # its own, as it opens
-    assert told(lab.hear(1, TC)) == []
+    assert changed_ports(lab.wait(40)) == [1]  # its own, as it opens
+    assert changed_ports(lab.hear(1, TC)) == []
 
 
 def test_port_that_goes_down_is_flushed_itself() -> None:

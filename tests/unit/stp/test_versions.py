@@ -91,7 +91,7 @@ def test_switching_spanning_tree_on_blocks_the_port_first() -> None:
 # -- what is told ----------------------------------------------
 
 
-def test_roles_and_states_are_told_with_reasons() -> None:
+def test_roles_and_states_are_reported_with_reasons() -> None:
     lab = Lab(1, SILENT)
     lab.hear(1, rst(BETTER, proposal=True))
     role = lab.events("stp.role")[-1]
@@ -102,7 +102,7 @@ def test_roles_and_states_are_told_with_reasons() -> None:
     assert lab.events("stp.root")[-1].data["root_port"] == 1
 
 
-def test_bpdus_are_told_while_somebody_listens() -> None:
+def test_bpdus_are_reported_while_somebody_listens() -> None:
     lab = Lab(1)
     lab.hear(1, rst(BETTER))
     assert lab.events("stp.bpdu.received")[0].data["root"] == "1000.02:00:00:00:00:01"

@@ -48,12 +48,12 @@ def test_bad_bpdus_are_counted_and_change_nothing(
         assert after[field] == before[field]
     assert crosses(bridge, 1, 2) == (True, True)
     # Each reason is told once, not each frame.
-    told = [
+    reasons = [
         event["data"]["reason"]
         for event in controller.events("stp.bpdu.dropped")
         if event["datapath_id"] == bridge.dpid16
     ]
-    assert sorted(told) == sorted(after["drops"])
+    assert sorted(reasons) == sorted(after["drops"])
 
 
 def test_a_flood_of_bpdus_on_a_port_does_not_crowd_out_another_ports(

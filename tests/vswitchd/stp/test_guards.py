@@ -39,9 +39,9 @@ def test_bpdu_guard_shuts_the_port_for_a_time(
     assert crosses(bridge, 1, 2) == (True, True)
     bridge.inject(1, INFERIOR)
     wait_state(controller, bridge, 1, "discarding")
-    told = status(controller, bridge, 1)
-    assert told["guards"] == ["bpdu-guard"]
-    assert told["guard_counts"]["bpdu-guard"] == 1
+    answer = status(controller, bridge, 1)
+    assert answer["guards"] == ["bpdu-guard"]
+    assert answer["guard_counts"]["bpdu-guard"] == 1
     assert guard_events(controller, bridge, "bpdu-guard") == [True]
     assert crosses(bridge, 1, 2) == (False, False)
     wait_state(controller, bridge, 1, "forwarding")
@@ -76,17 +76,17 @@ def test_bpdu_guard_that_waits_for_a_person(
     wait_state(controller, bridge, 1, "forwarding")
 
 
-def test_root_guard_blocks_as_long_as_a_better_root_is_told(
+def test_root_guard_blocks_as_long_as_a_better_root_is_reported(
     make: Callable[[str], Bridge], controller: Controller
 ) -> None:
     bridge = make("root-guard")
     wait_state(controller, bridge, 1, "forwarding")
     with Neighbour(bridge, {1: SUPERIOR}):
         wait_state(controller, bridge, 1, "discarding")
-        told = controller.get(f"/v1/bridges/{bridge.dpid16}/stp")
-        assert told["root_id"] == told["bridge_id"]
-        assert told["ports"][0]["guards"] == ["root-guard"]
-        assert told["ports"][0]["guard_counts"]["root-guard"] == 1
+        answer = controller.get(f"/v1/bridges/{bridge.dpid16}/stp")
+        assert answer["root_id"] == answer["bridge_id"]
+        assert answer["ports"][0]["guards"] == ["root-guard"]
+        assert answer["ports"][0]["guard_counts"]["root-guard"] == 1
         assert crosses(bridge, 1, 2) == (False, False)
     wait_state(controller, bridge, 1, "forwarding", 25)
     assert guard_events(controller, bridge, "root-guard") == [True, False]

@@ -86,11 +86,11 @@ def test_a_filtered_port_neither_hears_nor_speaks(
     wait_state(controller, bridge, 1, "forwarding")
     assert bridge.send(1, SUPERIOR) == set()
     wait_for(lambda: status(controller, bridge, 1)["drops"], "the drop to be counted")
-    told = status(controller, bridge, 1)
-    assert told["drops"] == {"filtered": 1}
-    assert told["received"] == {"config": 0, "tcn": 0, "rst": 0}
-    assert told["sent"] == {"config": 0, "tcn": 0, "rst": 0}
-    assert told["state"] == "forwarding"
+    answer = status(controller, bridge, 1)
+    assert answer["drops"] == {"filtered": 1}
+    assert answer["received"] == {"config": 0, "tcn": 0, "rst": 0}
+    assert answer["sent"] == {"config": 0, "tcn": 0, "rst": 0}
+    assert answer["state"] == "forwarding"
 
 
 # --- topology changes ----------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class Actor:
             core.mark(port)
             self._run_machines()
         if not link.up:
-            port.drops_told.clear()
+            port.drops_reported.clear()
         port.link = link
         core.rekey(port)
         core.mark(port)
@@ -216,11 +216,11 @@ class Actor:
 
     def _drop(self, port: AggregationPort, reason: str) -> None:
         port.drops[reason] += 1
-        if reason not in port.drops_told:
+        if reason not in port.drops_reported:
             # Once a reason until the link goes down: any host can send a million of these.
-            port.drops_told.add(reason)
-            told = f"Slow Protocols frame dropped: {reason}"
-            self._core.emit(LACP_DROPPED, told, port, reason=reason)
+            port.drops_reported.add(reason)
+            message = f"Slow Protocols frame dropped: {reason}"
+            self._core.emit(LACP_DROPPED, message, port, reason=reason)
 
     def _start(self, now: float) -> None:
         """Bring the actor to `now`."""

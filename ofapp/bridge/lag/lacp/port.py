@@ -116,7 +116,7 @@ class AggregationPort:
         "current_while",
         "defaulted",
         "drops",
-        "drops_told",
+        "drops_reported",
         "event_pace",
         "flaps",
         "grace",
@@ -186,7 +186,7 @@ class AggregationPort:
         self.sent: Counter[str] = Counter()
         self.received: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
-        self.drops_told: set[str] = set()
+        self.drops_reported: set[str] = set()
         self.wake = EXPIRED
 
     @property

@@ -34,7 +34,7 @@ from ofapp.bridge.lag.lacp.port import (
 from ofapp.bridge.lag.lacp.slow import Lacpdu
 from ofapp.bridge.mac import format_mac
 
-_TOLD_BITS = State.ACTIVITY | State.TIMEOUT | State.SYNCHRONIZATION | State.AGGREGATION
+_ECHOED_BITS = State.ACTIVITY | State.TIMEOUT | State.SYNCHRONIZATION | State.AGGREGATION
 
 
 def receive_machine(core: Core, port: AggregationPort) -> bool:
@@ -190,9 +190,9 @@ def _moved(core: Core, port: AggregationPort, new: Information) -> None:
             core.mark(other)
 
 
-def _update_ntt(port: AggregationPort, own: Information, told: Information) -> None:
+def _update_ntt(port: AggregationPort, own: Information, echoed: Information) -> None:
     """update_NTT: send an LACPDU to a partner whose information on this port is wrong."""
-    if own[:4] != told[:4] or (own.state ^ told.state) & _TOLD_BITS:
+    if own[:4] != echoed[:4] or (own.state ^ echoed.state) & _ECHOED_BITS:
         port.ntt = True
 
 

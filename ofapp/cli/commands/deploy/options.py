@@ -156,10 +156,10 @@ def read_config(file: Path | None, options: Mapping[str, Any]) -> DeployConfig:
         section = load_config(file).deploy
     except ConfigError as error:
         raise ApiError("\nofapp: ".join(str(error).splitlines())) from None
-    told = {} if section is None else section.model_dump(exclude_unset=True)
+    stored = {} if section is None else section.model_dump(exclude_unset=True)
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        return DeployConfig.model_validate({**told, **given})
+        return DeployConfig.model_validate({**stored, **given})
     except ValidationError as error:
         raise ApiError("\nofapp: ".join(_fault(fault, given) for fault in error.errors())) from None
 

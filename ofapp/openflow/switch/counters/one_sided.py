@@ -38,7 +38,7 @@ class OneSided:
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
         self._quiet: dict[int, Quiet] = {}
-        self._told: set[int] = set()  # those with an event that is not cleared
+        self._reported: set[int] = set()  # those with an event that is not cleared
 
     def observe(self, heard: Mapping[int, int], now: float) -> Iterator[Event]:
         """heard: frames by each member since its flow is there."""
@@ -53,12 +53,12 @@ class OneSided:
                 same = old.heard == new.heard and old.others <= new.others
                 seen[member] = quiet = old if same else new
                 frames, seconds = new.others - quiet.others, now - quiet.since
-                if member not in self._told and frames >= ENOUGH and seconds >= LONG:
-                    self._told.add(member)
+                if member not in self._reported and frames >= ENOUGH and seconds >= LONG:
+                    self._reported.add(member)
                     yield _event(lag.number, member, frames, seconds)
-        for member in [*self._told]:
+        for member in [*self._reported]:
             if member not in seen or seen[member].since == now:
-                self._told.discard(member)
+                self._reported.discard(member)
                 text = PortNumber(member), ": frames come by this member again"
                 yield LAG_ONE_SIDED_CLEARED.event(text, port=member)
         self._quiet = seen

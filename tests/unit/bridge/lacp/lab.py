@@ -229,7 +229,7 @@ class Lab:
         name, port = plug
         return next(m for m in self.actor(name).status().members if m.port == port)
 
-    def told(self, kind: str) -> list[Event]:
+    def events_of(self, kind: str) -> list[Event]:
         """The events of a kind."""
         return [event for _, _, event in self.events if event.kind == kind]
 

@@ -56,7 +56,7 @@ def test_one_that_is_another_each_time_neither_grows_memory_nor_holds_the_others
     actor = members(3)
     random = Random(1)
 
-    told: list[Event] = []
+    emitted: list[Event] = []
 
     def storm(begin: float, frames: int) -> None:
         for step in range(frames):
@@ -65,7 +65,7 @@ def test_one_that_is_another_each_time_neither_grows_memory_nor_holds_the_others
                 system=System(0, random.getrandbits(47)), key=random.getrandbits(16)
             )
             effects = actor.receive(3, encode_lacpdu(fake, fake, 9), now)
-            told.extend(effect for effect in effects if isinstance(effect, Event))
+            emitted.extend(effect for effect in effects if isinstance(effect, Event))
             if step % 500 == 0:
                 for port in (1, 2):
                     host = HOST._replace(port=port)
@@ -80,7 +80,7 @@ def test_one_that_is_another_each_time_neither_grows_memory_nor_holds_the_others
     tracemalloc.stop()
     assert grown < 50_000
     # what was not told is counted, and that is told
-    assert 15 <= len(told) <= 20
+    assert 15 <= len(emitted) <= 20
     events = [effect for effect in actor.tick(100.0) if isinstance(effect, Event)]
     assert next(event.data["count"] for event in events if event.kind == "lacp.untold") > 5_000
     assert actor.members[1] == actor.members[2] == (True, True)

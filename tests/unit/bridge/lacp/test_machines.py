@@ -229,13 +229,13 @@ def test_record_pdu_says_who_is_in_sync() -> None:
         state |= State.SYNCHRONIZATION if c.sync else state
         state |= State.ACTIVITY if c.active else state
         state |= state if c.individual else State.AGGREGATION
-        told = core.actor(port)
-        told = told._replace(state=told.state | State.ACTIVITY)
+        claimed = core.actor(port)
+        claimed = claimed._replace(state=claimed.state | State.ACTIVITY)
         if not c.knows:
-            told = told._replace(state=told.state & ~State.ACTIVITY)
+            claimed = claimed._replace(state=claimed.state & ~State.ACTIVITY)
         if not c.matches:
-            told = told._replace(key=told.key + 1)
-        port.pdu = Lacpdu(PARTNER._replace(state=state), told)
+            claimed = claimed._replace(key=claimed.key + 1)
+        port.pdu = Lacpdu(PARTNER._replace(state=state), claimed)
         receive_machine(core, port)
         expected = c.sync and (c.matches or c.individual) and (c.active or (c.own and c.knows))
         assert port.partner_says(State.SYNCHRONIZATION) is bool(expected), c

@@ -176,7 +176,10 @@ def test_counts_and_one_event_a_reason() -> None:
         "marker": 3,
     }
     assert member.drops == {"subtype": 6, "truncated": 6}
-    assert [event.data["reason"] for event in lab.told("lacp.dropped")] == ["subtype", "truncated"]
+    assert [event.data["reason"] for event in lab.events_of("lacp.dropped")] == [
+        "subtype",
+        "truncated",
+    ]
 
 
 def test_markers_are_answered_and_responses_are_not() -> None:

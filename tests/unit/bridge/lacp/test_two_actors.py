@@ -98,7 +98,7 @@ def test_the_better_system_decides_who_stands_by() -> None:
     assert lab.wait(lambda: lab.distributing("a") == [2, 3], 1) < PARTNER_GRACE + 0.1
 
 
-def test_a_worse_system_is_told_who_stands_by() -> None:
+def test_a_worse_system_is_reported_who_stands_by() -> None:
     lab = pair(3, {"max_links": 2, "system_priority": 40000}, {"max_links": 2})
     lab.wait(lambda: len(lab.distributing("b")) == 2, 10)
     assert lab.distributing("a") == [1, 2]
@@ -148,7 +148,7 @@ def test_without_fallback_nobody_is_used_who_does_not_speak() -> None:
     assert lab.collecting("a") == []
     assert "does not speak LACP" in lab.member(("a", 1)).reason
     assert lab.member(("a", 1)).actor_churn
-    assert not lab.told("lacp.churn")  # nobody is there to hear of it
+    assert not lab.events_of("lacp.churn")  # nobody is there to hear of it
 
 
 def test_a_partner_that_does_not_sync_is_churn() -> None:
@@ -157,7 +157,7 @@ def test_a_partner_that_does_not_sync_is_churn() -> None:
     assert lab.distributing("a") == []
     assert lab.member(("a", 1)).partner_churn
     assert not lab.member(("a", 1)).actor_churn
-    assert [event.data["side"] for event in lab.told("lacp.churn")] == ["partner", "partner"]
+    assert [event.data["side"] for event in lab.events_of("lacp.churn")] == ["partner", "partner"]
     lab.set("b", min_links=1)
     lab.run(5)
     assert not lab.member(("a", 1)).partner_churn
@@ -178,7 +178,7 @@ def test_links_of_another_speed_are_another_aggregation() -> None:
     assert lab.longest_bad < 0.01
 
 
-def test_one_end_that_has_another_speed_is_told_so() -> None:
+def test_one_end_that_has_another_speed_is_reported_so() -> None:
     lab = pair(2)
     lab.link(("a", 2), Link(True, 100, True))
     lab.run(10)
@@ -193,9 +193,9 @@ def test_half_duplex_speaks_no_lacp() -> None:
     assert lab.distributing("a") == [2]
     assert "half duplex" in lab.member(("a", 1)).reason
     lab.run(1)
-    assert not lab.told("lacp.dropped")
+    assert not lab.events_of("lacp.dropped")
     lab.run(60)
-    assert lab.told("lacp.dropped")[0].data["reason"] == "half-duplex"
+    assert lab.events_of("lacp.dropped")[0].data["reason"] == "half-duplex"
     lab.link(("a", 1), UP)
     lab.wait(lambda: len(lab.distributing("a")) == 2, 100)
 
@@ -214,7 +214,7 @@ def test_two_partners_one_is_used_and_the_other_is_explained() -> None:
     reason = lab.member(("a", 3)).reason
     assert "00:63" in reason
     assert "00:62" in reason
-    (event,) = lab.told("lacp.stranger")
+    (event,) = lab.events_of("lacp.stranger")
     assert event.port == 3
     assert lab.longest_split == 0
     for port in (1, 2):
@@ -257,10 +257,10 @@ def test_a_loop_is_not_used() -> None:
     lab.run(10)
     assert lab.distributing("a") == [3]
     assert "loop" in lab.member(("a", 1)).reason
-    assert {event.port for event in lab.told("lacp.loop")} == {1, 2}
+    assert {event.port for event in lab.events_of("lacp.loop")} == {1, 2}
 
 
-def test_the_partner_is_told_when_a_member_is_taken_out() -> None:
+def test_the_partner_is_reported_when_a_member_is_taken_out() -> None:
     lab = pair(2)
     lab.wait(lambda: len(lab.distributing("b")) == 2, 10)
     lab.apply("a", lab.actor("a").remove(1, lab.now))
@@ -395,7 +395,7 @@ def test_a_partner_that_does_not_collect_is_not_sent_to() -> None:
     assert member.state is MemberState.COLLECTING
 
 
-def test_another_rate_is_told_and_obeyed() -> None:
+def test_another_rate_is_reported_and_obeyed() -> None:
     lab = pair(2)
     lab.run(40)
     lab.set("a", rate="fast")
@@ -410,7 +410,7 @@ def test_another_rate_is_told_and_obeyed() -> None:
     assert lab.distributing("a") == [1, 2]
 
 
-def test_a_partner_that_wants_to_hear_less_often_is_told_at_once() -> None:
+def test_a_partner_that_wants_to_hear_less_often_is_reported_at_once() -> None:
     """Otherwise it goes on waiting for three seconds: Open vSwitch takes its new rate into account
     with the next LACPDU that it hears, and not before."""
     lab = pair(1, b=FAST)
@@ -428,15 +428,15 @@ def test_a_partner_that_is_silent_on_all_members_is_waited_for() -> None:
     lab.kill("b")
     lab.run(80)
     assert lab.distributing("a") == [1, 2]
-    assert len(lab.told("lacp.silent")) == 2
+    assert len(lab.events_of("lacp.silent")) == 2
     lab.come_back("b")
     lab.run(5)
-    assert len(lab.told("lacp.silent.cleared")) == 2
+    assert len(lab.events_of("lacp.silent.cleared")) == 2
     assert (lab.distributing("a"), lab.distributing("b")) == ([1, 2], [11, 12])
-    assert not lab.told("lacp.expired")
+    assert not lab.events_of("lacp.expired")
     lab.kill("b")
     lab.wait(lambda: lab.distributing("a") == [], 91)
-    assert len(lab.told("lacp.expired")) == 2
+    assert len(lab.events_of("lacp.expired")) == 2
 
 
 def test_a_member_that_stays_silent_when_the_others_are_heard_again_is_given_up() -> None:
@@ -460,8 +460,8 @@ def test_a_partner_is_asked_to_speak_at_once_after_an_absence() -> None:
     lab.come_back("a")
     lab.run(0.1)
     assert {plug for _, plug in lab.sent[sent:]} == {("a", 1), ("a", 2), ("b", 11), ("b", 12)}
-    told = [effect for effect in lab.actor("a").go_on(lab.now) if isinstance(effect, SendPdu)]
-    assert [decode(pdu.frame).partner.state & State.TIMEOUT for pdu in told] == [State.TIMEOUT] * 2
+    pdus = [effect for effect in lab.actor("a").go_on(lab.now) if isinstance(effect, SendPdu)]
+    assert [decode(pdu.frame).partner.state & State.TIMEOUT for pdu in pdus] == [State.TIMEOUT] * 2
     lab.run(5)
     (first, *_) = lab.actor("a").send_last(lab.now)
     assert isinstance(first, SendPdu)

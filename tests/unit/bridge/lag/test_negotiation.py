@@ -186,10 +186,10 @@ def test_a_controller_that_ends_as_it_should_has_its_partner_wait_from_then_on()
     lab.apply(lab.bridge.send_last(lab.now))
     lab.cables.clear()
     end = lab.now
-    told: list[Any] = []
-    while "lacp.silent" not in [effect.kind for effect in told if isinstance(effect, Event)]:
+    effects: list[Any] = []
+    while "lacp.silent" not in [effect.kind for effect in effects if isinstance(effect, Event)]:
         lab.now += 0.05
-        told = lab.partner.tick(lab.now)
+        effects = lab.partner.tick(lab.now)
     assert lab.now - end == pytest.approx(3, abs=0.1)
 
 
@@ -242,7 +242,7 @@ def test_names_and_members_that_do_not_fit_are_not_gone_on_with() -> None:
     assert bridge(lacp="off").lags.restore(kept) == []
 
 
-def test_the_partner_is_told_when_the_aggregation_is_taken_away_or_made_static() -> None:
+def test_the_partner_is_reported_when_the_aggregation_is_taken_away_or_made_static() -> None:
     for params in ({}, {"lag0": replace(SPOKEN, lacp="off")}):
         lab = Lab()
         lab.plug(M1, M2, X)
@@ -333,7 +333,7 @@ def test_fallback_is_up_whatever_min_links_says() -> None:
     assert lab.status.members[0].partner is None
 
 
-def test_what_is_counted_and_told() -> None:
+def test_what_is_counted_and_reported() -> None:
     lab = Lab()
     lab.plug(M1, M2, X)
     lab.run(5)
@@ -343,9 +343,9 @@ def test_what_is_counted_and_told() -> None:
     assert counters["lacpdus_sent"] > 3
     assert counters["illegal_received"] == 1
     assert counters["dropped"] == 1
-    (told,) = [e for e in lab.effects if isinstance(e, Event) and e.kind == "lacp.dropped"]
-    assert told.message == "lag0, member m1: Slow Protocols frame dropped: truncated"
-    assert (told.port, told.data["member"], told.data["lag"]) == (LAG, "m1", "lag0")
+    (event,) = [e for e in lab.effects if isinstance(e, Event) and e.kind == "lacp.dropped"]
+    assert event.message == "lag0, member m1: Slow Protocols frame dropped: truncated"
+    assert (event.port, event.data["member"], event.data["lag"]) == (LAG, "m1", "lag0")
 
 
 def test_a_member_that_was_another_port_a_moment_ago_does_not_hear_yet() -> None:

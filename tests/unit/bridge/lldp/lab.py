@@ -56,10 +56,10 @@ class Lab:
         self.events: list[Event] = []
         self.effects: list[Effect] = []
         self.bridges: dict[int, Bridge] = {}
-        told = Params(lldp=BridgeParams(), **params)  # type: ignore[arg-type]
+        settings = Params(lldp=BridgeParams(), **params)  # type: ignore[arg-type]
         for number in range(1, count + 1):
             own = SharedState(agents=agents[number - 1]) if agents else self.shared
-            bridge = Bridge(number, told, own)
+            bridge = Bridge(number, settings, own)
             self.bridges[number] = bridge
             self.carry(number, bridge.set_ports(ports_of(number), 0.0))
 

@@ -57,7 +57,7 @@ def test_ports_do_not_all_speak_at_the_same_instant() -> None:
     assert len(last) == 3
 
 
-def test_changes_are_told_at_once_but_no_faster_than_credit_comes() -> None:
+def test_changes_are_reported_at_once_but_no_faster_than_credit_comes() -> None:
     lab = Lab(1)
     lab.until(10.0)
     for number in range(20):
@@ -114,7 +114,7 @@ def test_a_cable_that_is_pulled_is_no_link_any_more() -> None:
     assert len(lab.neighbours((1, 1))) == 1
 
 
-def test_turned_off_the_neighbours_are_told_and_after_a_while_it_begins_again() -> None:
+def test_turned_off_the_neighbours_are_reported_and_after_a_while_it_begins_again() -> None:
     lab = Lab(cables=CABLE)
     lab.until(60.0)
     lab.configure(1, lldp=None)
@@ -179,7 +179,7 @@ def test_members_of_an_aggregation_speak_for_themselves() -> None:
     assert lab.bridges[1].desired().lldp == (3,)
 
 
-def test_vlans_and_their_names_are_told() -> None:
+def test_vlans_and_their_names_are_reported() -> None:
     own = AllOfAPort(vlans=trunk(frozenset({10, 20}), 20))
     names = {10: "office", 30: "elsewhere"}
     lab = Lab(cables=CABLE, ports={"p1": own}, vlan_names=names)
@@ -188,7 +188,7 @@ def test_vlans_and_their_names_are_told() -> None:
     assert (known.said.pvid, known.said.vlans) == (20, (VlanName(10, "office"),))
 
 
-def test_the_management_address_is_told() -> None:
+def test_the_management_address_is_reported() -> None:
     lab = Lab(cables=CABLE)
     lab.configure(1, lldp=BridgeParams(management_address="2001:db8::1"))
     lab.until(1.0)
@@ -210,7 +210,7 @@ def test_a_switch_that_is_away_says_nothing_and_is_heard_of_when_it_is_back() ->
 # Too many
 
 
-def test_too_many_neighbours_are_refused_counted_and_told_of_once() -> None:
+def test_too_many_neighbours_are_refused_counted_and_reported_once() -> None:
     lab = Lab(1)
     for number in range(20):
         lab.hear((1, 1), pdu(chassis=b"\x07" + bytes((number,)), ttl=100))
@@ -291,7 +291,7 @@ def members() -> list[OwnAgents]:
     return [OwnAgents(b"shared", life) for life in (1, 2)]
 
 
-def told(lab: Lab) -> list[Surroundings]:
+def surroundings_of(lab: Lab) -> list[Surroundings]:
     """What is around the bridges, as another member reads what it is told."""
     known = [surroundings(bridge, True, lab.now) for bridge in lab.bridges.values()]
     sent = Around(bridges=known).model_dump_json()
@@ -306,7 +306,7 @@ def test_members_of_a_cluster_have_one_map() -> None:
     (heard,) = lab.neighbours((1, 1))
     assert isinstance(heard.sender, Relative)
     assert heard.sender.sender == Sender(2, 1)
-    one, other = told(lab)
+    one, other = surroundings_of(lab)
     found = topology([one, other])
     assert [(link.a, link.b, link.source) for link in found.links] == [((1, 1), (2, 1), "lldp")]
     assert [known.at for known in found.neighbours] == [(1, 3)]
@@ -321,14 +321,16 @@ def test_an_old_frame_of_another_member_proves_nothing() -> None:
     lab.until(400.0)
     lab.hear((1, 3), recorded[2, 3])
     lab.hear((2, 3), recorded[1, 3])
-    assert topology(told(lab)).links == []
+    assert topology(surroundings_of(lab)).links == []
     for _, end, frame in lab.sent:
         recorded[end] = frame
     lab.hear((1, 3), recorded[2, 3])
     lab.hear((2, 3), recorded[1, 3])
-    assert len(topology(told(lab)).links) == 1  # who passes it on both ways at once is a cable
+    assert (
+        len(topology(surroundings_of(lab)).links) == 1
+    )  # who passes it on both ways at once is a cable
     lab.bridges[2].pause(lab.now)
-    assert topology(told(lab)).links == []
+    assert topology(surroundings_of(lab)).links == []
 
 
 def test_another_controllers_bridge_is_a_neighbour_and_no_forger() -> None:

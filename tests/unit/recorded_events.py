@@ -7,7 +7,7 @@ from ofapp.common import hub
 from tests.support.waiting import wait_for
 
 
-class Told(list[Event]):
+class RecordedEvents(list[Event]):
     """Events as they are told; called as whoever tells of them calls."""
 
     def __call__(self, _bridge: int | None, event: Event) -> None:
