@@ -15,7 +15,7 @@ from flask import Flask, Response, g, request
 from ofapp.api.http.connection_limiter import CONNECTION, Connection
 from ofapp.api.problems import AGAIN, ProblemError
 from ofapp.api.roles import is_for_sessions, is_local, role_of
-from ofapp.controller.access import Access, Caller, Credentials, RejectedError, Role, StaleError
+from ofapp.controller.access import Access, Caller, Credentials, RejectedError, StaleError, UserRole
 from ofapp.controller.audit import Audit
 
 SOCKET = "the socket"
@@ -72,13 +72,13 @@ class Authorizer:
         try:
             caller = self._access.identify(credentials)
         except RejectedError as error:
-            if credentials.bearer is not None or self._needed() is not Role.ANYBODY:
+            if credentials.bearer is not None or self._needed() is not UserRole.ANYBODY:
                 raise _rejection(error) from None
-            caller = Caller("anybody", Role.ANYBODY, credentials.address, known=False)
+            caller = Caller("anybody", UserRole.ANYBODY, credentials.address, known=False)
         except StaleError as error:
-            if self._needed() is not Role.ANYBODY:
+            if self._needed() is not UserRole.ANYBODY:
                 raise ProblemError(503, str(error), headers=AGAIN) from None
-            caller = Caller("anybody", Role.ANYBODY, credentials.address, known=False)
+            caller = Caller("anybody", UserRole.ANYBODY, credentials.address, known=False)
         if changing and caller.session is not None and not own:
             raise ProblemError(403, "a browser's session changes only what its own page asks for")
         self._check_role(caller)
@@ -87,13 +87,13 @@ class Authorizer:
         if changing:
             self._audit.begin()
 
-    def _needed(self) -> Role | None:
+    def _needed(self) -> UserRole | None:
         """The role that the route needs, None if undeclared; for unknown paths, viewer.
 
         So callers that may not read cannot find out which paths exist.
         """
         view = self._view()
-        return Role.VIEWER if view is None else role_of(view)
+        return UserRole.VIEWER if view is None else role_of(view)
 
     def _view(self) -> object:
         return None if request.endpoint is None else self._views[request.endpoint]

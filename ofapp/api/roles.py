@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 
 View = TypeVar("View", bound=Callable[..., object])
 Merging = Literal["bridges", "entries", "events", "forgotten", "found", "map"]
@@ -21,7 +21,7 @@ _MERGED = "ofapp_merged"
 _OUTLIVES = "ofapp_outlives"
 
 
-def role_of(view: object) -> Role | None:
+def role_of(view: object) -> UserRole | None:
     """The role that a view needs; None if it declares none."""
     return getattr(view, _ROLE, None)
 
@@ -66,7 +66,7 @@ def is_for_sessions(view: object) -> bool:
     return not getattr(view, _OUTLIVES, False)
 
 
-def _needs(role: Role) -> Callable[[View], View]:
+def _needs(role: UserRole) -> Callable[[View], View]:
     def declare(view: View) -> View:
         setattr(view, _ROLE, role)
         return view
@@ -74,9 +74,9 @@ def _needs(role: Role) -> Callable[[View], View]:
     return declare
 
 
-anybody = _needs(Role.ANYBODY)
-anybody = _needs(Role.ANYBODY)
+anybody = _needs(UserRole.ANYBODY)
+anybody = _needs(UserRole.ANYBODY)
 """Also unauthenticated callers: the answer contains next to nothing about the network."""
-viewer = _needs(Role.VIEWER)
-operator = _needs(Role.OPERATOR)
-admin = _needs(Role.ADMIN)
+viewer = _needs(UserRole.VIEWER)
+operator = _needs(UserRole.OPERATOR)
+admin = _needs(UserRole.ADMIN)

@@ -41,7 +41,7 @@ _MEMBER_SCHEMA = {"type": "string", "pattern": r"^(?!LOCAL$)[!-)+-.0->@-Z\\-~]{1
 """ASCII without `/` and what makes a pattern.  Other letters are taken, too, while the name has no
 more than 15 bytes, which a schema cannot say: who follows it is never refused."""
 
-Member = Annotated[PortName, BeforeValidator(_member), WithJsonSchema(_MEMBER_SCHEMA)]
+MemberPort = Annotated[PortName, BeforeValidator(_member), WithJsonSchema(_MEMBER_SCHEMA)]
 
 
 def off_word(value: Any) -> Any:
@@ -53,7 +53,7 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
     """Ports that are one port of the bridge.  Its VLANs and policies stand under `ports`, by the
     aggregation's name."""
 
-    members: tuple[Member, ...] = Field(
+    members: tuple[MemberPort, ...] = Field(
         description="the ports that make it up, each by its name; one that is not there is waited"
         f" for; {MAX_MEMBERS} at most"
     )

@@ -24,7 +24,7 @@ from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.lldp import AgentStatus
 from ofapp.common import hub
 from ofapp.config import Config
-from ofapp.controller.access import Access, Role, Tokens
+from ofapp.controller.access import Access, Tokens, UserRole
 from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.audit import Audit
 from ofapp.controller.bridges.absentees import Absentees
@@ -124,7 +124,7 @@ class Network:
 
     def reload(self, who: str) -> None:
         """Apply the configuration file; its mistakes are logged as an event."""
-        with self.audit.act(who, str(Role.ADMIN), "this machine", "reload"):
+        with self.audit.act(who, str(UserRole.ADMIN), "this machine", "reload"):
             self.reloader.try_reload()
 
     @property
@@ -134,7 +134,7 @@ class Network:
 
     def apply_pushed(self, pushed: Pushed) -> None:
         """Apply a configuration that was pushed to all members; ConfigError."""
-        with self.audit.act(pushed.by, str(Role.ADMIN), "the cluster", f"push {pushed.place}"):
+        with self.audit.act(pushed.by, str(UserRole.ADMIN), "the cluster", f"push {pushed.place}"):
             self.reloader.apply_pushed(pushed)
 
     def close(self) -> None:

@@ -52,13 +52,13 @@ class Subagent:
             try:
                 with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                     connection.connect(str(self._master))
-                    Session(connection, self._get, self._failures).run()
+                    AgentXSession(connection, self._get, self._failures).run()
             except (OSError, SessionError, PduError) as error:
                 LOG.warning("no session with snmpd at %s: %s", self._master, error)
             time.sleep(RETRY)
 
 
-class Session:
+class AgentXSession:
     """One connection."""
 
     def __init__(self, connection: socket.socket, get: Get, failures: type[Exception]) -> None:

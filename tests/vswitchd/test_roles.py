@@ -19,7 +19,7 @@ from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Match
 from ofapp.openflow.switch.mastership.roles import (
     Asking,
-    Role,
+    ControllerRole,
     RoleReply,
     RoleRequest,
     StaleError,
@@ -52,7 +52,7 @@ def answer(wire: Wire, request: RoleRequest) -> RoleReply:
             raise
         return RoleReply(None)
     role, generation = struct.unpack_from("!8xI4xQ", reply)
-    return RoleReply(Role(role), generation)
+    return RoleReply(ControllerRole(role), generation)
 
 
 def ask(wire: Wire, asking: Asking) -> None:
@@ -104,7 +104,9 @@ def test_a_former_master_that_comes_again_could_write_unless_it_asks_first(bridg
                 ask(a, become_master(100))
             assert writes(a, 1), "an EQUAL may: that is why nobody here ever is one"
         with Wire(bridge) as a:
-            assert answer(a, RoleRequest(Role.SLAVE, 100)).role is None, "stale for a SLAVE, too"
+            assert answer(a, RoleRequest(ControllerRole.SLAVE, 100)).role is None, (
+                "stale for a SLAVE, too"
+            )
             assert writes(a, 2)
         with Wire(bridge) as a:
             ask(a, become_slave())

@@ -33,7 +33,7 @@ _BRIDGES: Metrics[stp.BridgeStatus] = (
 # fmt: off
 _PORTS: Metrics[stp.PortStatus] = (
     ("ofapp_stp_port_role{role}", "1 for the port's role.",
-     lambda port: {role.value: port.role is role for role in stp.Role}),
+     lambda port: {role.value: port.role is role for role in stp.PortRole}),
     ("ofapp_stp_port_state{state}", "1 for the port's state.",
      lambda port: {state.value: port.state is state for state in stp.PortState}),
     ("ofapp_stp_port_forward_transitions_total", "Times it began to forward.",

@@ -23,7 +23,7 @@ from ofapp.controller.audit import record
 from ofapp.controller.network import Network
 
 if TYPE_CHECKING:
-    from ofapp.controller.cluster.peers.members import Member as CoreMember
+    from ofapp.controller.cluster.peers.members import ClusterMember
     from ofapp.controller.cluster.peers.surface import Surface
 
 TAG = Tag(name="cluster", description="Several controllers that serve one network.")
@@ -45,7 +45,7 @@ class MemberPath(Input):
     member: MemberName
 
 
-class Member(BaseModel):
+class ClusterMemberStatus(BaseModel):
     """A controller of the cluster."""
 
     name: MemberName
@@ -94,7 +94,7 @@ class Cluster(BaseModel):
     renewed: float | None = Field(
         description="seconds since etcd renewed this member's lease; null = it has none"
     )
-    members: list[Member]
+    members: list[ClusterMemberStatus]
     bridges: list[Owner] = Field(description="by datapath id")
     invalid: list[InvalidKey] = Field(
         [], description="keys in etcd that are set aside until they are corrected or deleted"
@@ -146,8 +146,10 @@ def cluster_view(surface: Surface | None) -> Cluster:
     )
 
 
-def _member(member: CoreMember, counts: dict[str, int], lease: float | None) -> Member:
-    return Member(
+def _member(
+    member: ClusterMember, counts: dict[str, int], lease: float | None
+) -> ClusterMemberStatus:
+    return ClusterMemberStatus(
         name=member.name,
         address=member.address,
         state=member.state,

@@ -18,7 +18,7 @@ from ofapp.api.auth import CHALLENGE, caller
 from ofapp.api.base import Input
 from ofapp.api.problems import field_problem
 from ofapp.api.roles import anybody, local, viewer
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -88,7 +88,7 @@ def install(app: OpenAPI) -> None:
     @anybody
     @local
     def docs() -> Response:
-        known = caller().role >= Role.VIEWER
+        known = caller().role >= UserRole.VIEWER
         page, status = (_PAGE, 200) if known else (_LOG_IN, 401)
         answer = Response(page, status, HEADERS, content_type="text/html; charset=utf-8")
         if not known:

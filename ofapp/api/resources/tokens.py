@@ -16,7 +16,7 @@ from ofapp.api.auth import caller, cookie_name
 from ofapp.api.base import Input, NoQuery, json_number
 from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented, field_problem, refused
 from ofapp.api.roles import admin, local, outlives_session, viewer
-from ofapp.controller.access import Access, Caller, Role, Token
+from ofapp.controller.access import Access, Caller, Token, UserRole
 from ofapp.controller.access.roles import GIVEN
 from ofapp.controller.access.sessions import LONGEST
 from ofapp.controller.access.tokens import NAME
@@ -208,7 +208,7 @@ def _check_known() -> None:
         )
 
 
-def _name(role: Role) -> RoleName:
+def _name(role: UserRole) -> RoleName:
     return cast(RoleName, str(role))
 
 

@@ -25,7 +25,7 @@ forward some of its frames as before (see `openflow.switch.grace`)."""
 
 
 @dataclass(slots=True)
-class Member:
+class AggregationMember:
     """One member.  port: as the switch reports it; opens: the instant at which it may be used."""
 
     port: Port
@@ -50,10 +50,10 @@ class Aggregation:
         self.name = name
         self.number = number
         self.params = params
-        self.members: dict[int, Member] = {}
+        self.members: dict[int, AggregationMember] = {}
         self.negotiation: Negotiation | None = None
         self._partner: tuple[object, ...] | None = None  # when it was last of use
-        self._left: list[Member] = []  # members that are gone and were reported as in use
+        self._left: list[AggregationMember] = []  # were reported as in use
         self.reported: Port | None = None
         self.programmed = DesiredLag(number, params.hash)
 
@@ -61,7 +61,7 @@ class Aggregation:
         """Add a member or update it; opens: for a new one."""
         known = self.members.get(port.number)
         if known is None:
-            self.members[port.number] = Member(port, opens)
+            self.members[port.number] = AggregationMember(port, opens)
         else:
             known.port = port
 
@@ -86,7 +86,7 @@ class Aggregation:
         self.negotiation.set_params(self.params, time)
         return []
 
-    def decide(self, now: float, lacp: PausableTime) -> list[tuple[Member, bool]]:
+    def decide(self, now: float, lacp: PausableTime) -> list[tuple[AggregationMember, bool]]:
         """Decide which members are used; gives those for which that changes, and whether they are
         used.  lacp: the time of the negotiation, which knows all members only once it runs."""
         does = self._static(now) if self.negotiation is None else self._negotiated(now, lacp)
@@ -169,13 +169,13 @@ class Aggregation:
         )
         return status if self.negotiation is None else negotiated(status, self.negotiation.actor)
 
-    def _ordered(self) -> list[Member]:
+    def _ordered(self) -> list[AggregationMember]:
         """The members in the order of the configuration."""
         place = {name: at for at, name in enumerate(self.params.members)}
         return sorted(self.members.values(), key=lambda member: place[member.port.name])
 
 
-def _status(name: str, member: Member | None, now: float) -> MemberStatus:
+def _status(name: str, member: AggregationMember | None, now: float) -> MemberStatus:
     if member is None:
         return MemberStatus(name, None, False, 0, "away", "There is no such port.", False, False)
     port = member.port
@@ -186,7 +186,7 @@ def _status(name: str, member: Member | None, now: float) -> MemberStatus:
     )
 
 
-def _state(member: Member, now: float) -> tuple[str, str]:
+def _state(member: AggregationMember, now: float) -> tuple[str, str]:
     """The state of a static member, and why it is not used."""
     if member.distributing:
         return "distributing", ""

@@ -24,7 +24,7 @@ from ofapp.bridge.effects import (
     StateChanged,
 )
 from ofapp.bridge.event import Event
-from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
+from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, AggregationMember
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lag.events import LAG_CONFLICT, LAG_MEMBER_DOWN, LAG_MEMBER_UP
 from ofapp.bridge.lag.negotiation import Negotiation
@@ -416,7 +416,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             changes.frames += [Barrier(), *frames] if opened else frames
 
 
-def _member_event(lag: Aggregation, member: Member, used: bool) -> Event:
+def _member_event(lag: Aggregation, member: AggregationMember, used: bool) -> Event:
     name, links = member.port.name, sum(m.distributing for m in lag.members.values())
     what = "carries traffic" if used else "carries no traffic any more"
     text = f"member {name} of {lag.name} {what}: {links} of {len(lag.params.members)} do"

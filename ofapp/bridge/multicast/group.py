@@ -10,7 +10,7 @@ from math import inf
 
 from ofapp.bridge.multicast.address import is_mac_group
 from ofapp.bridge.multicast.effects import Effect, RemoveGroup, SetGroup
-from ofapp.bridge.multicast.member import Member, View
+from ofapp.bridge.multicast.member import GroupMember, View
 from ofapp.bridge.multicast.message import Record, Report
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.scope import Scope
@@ -27,7 +27,7 @@ class Group:
 
     def __init__(self, address: bytes) -> None:
         self.address = address
-        self.members: dict[int, Member] = {}
+        self.members: dict[int, GroupMember] = {}
         self.static: dict[int, dict[bytes | None, frozenset[bytes]]] = {}
         self.sent: dict[bytes | None, frozenset[int]] = {}
         self.owner: int | None = None  # the port its (*,G) is charged to; None: no members
@@ -92,13 +92,13 @@ class Group:
         """Whether the group has no members and no permanent entries."""
         return not self.members and not self.static
 
-    def join(self, scope: Scope, port: SnoopedPort) -> Member | None:
+    def join(self, scope: Scope, port: SnoopedPort) -> GroupMember | None:
         """Add a member; None if a limit forbids the group."""
         if self.owner is None:
             if not scope.shared.charge(port):
                 return None
             self.owner = port.number
-        member = self.members[port.number] = Member(scope.place, self.address, port)
+        member = self.members[port.number] = GroupMember(scope.place, self.address, port)
         port.groups += 1
         return member
 
@@ -106,7 +106,7 @@ class Group:
         self,
         scope: Scope,
         querier: Querier,
-        member: Member,
+        member: GroupMember,
         record: Record,
         report: Report,
         now: float,
@@ -122,14 +122,14 @@ class Group:
         scope.shared.timers.update(member)
         return changed
 
-    def expire(self, scope: Scope, querier: Querier, member: Member, now: float) -> bool:
+    def expire(self, scope: Scope, querier: Querier, member: GroupMember, now: float) -> bool:
         """Handle a member's timers that are due."""
         changed = self.settle(scope.shared, member, member.expire(now))
         if member.alive:
             member.ask_again(scope, querier, now)
         return changed
 
-    def settle(self, shared: Shared, member: Member, before: View) -> bool:
+    def settle(self, shared: Shared, member: GroupMember, before: View) -> bool:
         """Follow a member's filter: charge new sources, release old ones."""
         self._charge_sources(shared, member)
         if member.state.empty:
@@ -137,7 +137,7 @@ class Group:
             return True
         return member.state.view() != before
 
-    def remove(self, shared: Shared, member: Member) -> None:
+    def remove(self, shared: Shared, member: GroupMember) -> None:
         """Remove a member."""
         port = member.port
         member.alive = False
@@ -163,7 +163,7 @@ class Group:
         member.state.sources = {}
         self._charge_sources(shared, member)
 
-    def _charge_sources(self, shared: Shared, member: Member) -> None:
+    def _charge_sources(self, shared: Shared, member: GroupMember) -> None:
         """Update the charges for the member's sources; a source that is refused is left out."""
         mine, owner = member.state.sources, self.source_owner
         if not mine and not owner:

@@ -23,7 +23,7 @@ View = tuple[bool, frozenset[bytes]]
 _LEAVING = frozenset((RecordType.TO_IN, RecordType.BLOCK))
 
 
-class Member(Timed):
+class GroupMember(Timed):
     """State of (VLAN, group, port); alive from its first join until it wants nothing."""
 
     __slots__ = (

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
 from ofapp.bridge.multicast.filter import BLOCKED
-from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.member import GroupMember
 from ofapp.bridge.multicast.shared import SnoopedPort
 from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 
@@ -104,7 +104,7 @@ def _left(until: float, now: float) -> float:
     return max(0.0, round(until - now, 3)) if isfinite(until) else 0.0
 
 
-def _member(member: Member, vid: int, now: float) -> MemberInfo:
+def _member(member: GroupMember, vid: int, now: float) -> MemberInfo:
     """A learned membership."""
     state = member.state
     return MemberInfo(

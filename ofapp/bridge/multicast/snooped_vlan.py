@@ -15,7 +15,7 @@ from ofapp.bridge.multicast.address import Family, text
 from ofapp.bridge.multicast.effects import Effect, ForwardTo, SetUnregistered
 from ofapp.bridge.multicast.events import MCAST_ROUTER
 from ofapp.bridge.multicast.group import Group
-from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.member import GroupMember
 from ofapp.bridge.multicast.message import Query, Record, Report
 from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.querier import Querier
@@ -226,7 +226,7 @@ class SnoopedVlan:
         if ports:
             self._shared.out.append(ForwardTo(self.scope.vid, ports))
 
-    def join(self, address: bytes, port: SnoopedPort) -> tuple[Group, Member] | None:
+    def join(self, address: bytes, port: SnoopedPort) -> tuple[Group, GroupMember] | None:
         """Add a member, unless a limit forbids it."""
         most = port.params.mcast_max_groups
         if most and port.groups >= most:
@@ -240,7 +240,7 @@ class SnoopedVlan:
         return group, member
 
     def follow(
-        self, group: Group, member: Member, record: Record, report: Report, now: float
+        self, group: Group, member: GroupMember, record: Record, report: Report, now: float
     ) -> None:
         """Apply a record of a report to a member."""
         if group.report(self.scope, self.querier, member, record, report, now):
@@ -275,11 +275,13 @@ class SnoopedVlan:
             member.asked(sources, until)
             self._shared.timers.update(member)
 
-    def _settle(self, group: Group, member: Member, before: tuple[bool, frozenset[bytes]]) -> None:
+    def _settle(
+        self, group: Group, member: GroupMember, before: tuple[bool, frozenset[bytes]]
+    ) -> None:
         if group.settle(self._shared, member, before):
             self.touch_group(group)
 
-    def _remove(self, group: Group, members: Collection[Member]) -> None:
+    def _remove(self, group: Group, members: Collection[GroupMember]) -> None:
         for member in members:
             group.remove(self._shared, member)
         if members:
@@ -401,7 +403,7 @@ class SnoopedVlan:
     def expire(self, timed: Timed, now: float) -> None:
         """Handle an object of this VLAN and family that is due."""
         match timed:
-            case Member():
+            case GroupMember():
                 group = self.groups[timed.address]
                 if group.expire(self.scope, self.querier, timed, now):
                     self.touch_group(group)

@@ -43,7 +43,7 @@ from ofapp.bridge.stp.params import (
     path_cost,
     refusal,
 )
-from ofapp.bridge.stp.port import Guard, Role
+from ofapp.bridge.stp.port import Guard, PortRole
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus
 from ofapp.bridge.stp.tree import NewPort, SpanningTree
 

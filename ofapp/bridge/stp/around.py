@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
-from ofapp.bridge.stp.port import InfoIs, Role, TreePort
+from ofapp.bridge.stp.port import InfoIs, PortRole, TreePort
 
 
 class PortAround(NamedTuple):
@@ -25,7 +25,7 @@ class PortAround(NamedTuple):
 
     port: int
     number: int
-    role: Role
+    role: PortRole
     state: PortState
     bridge: int
     far_port: int | None

@@ -20,10 +20,10 @@ from ofapp.bridge.stp.events import (
 from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
-from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, Role, TreePort
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, PortRole, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 
-_HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
+_HEARING_ROLES = (PortRole.ROOT, PortRole.ALTERNATE, PortRole.BACKUP)
 
 
 _GUARD_EVENTS = {
@@ -187,7 +187,7 @@ class Core:
         for port in self.ports.values():
             if not port.selected or port.updt_info or port.role is not port.selected_role:
                 return False
-            if not port.synced and port.role is not Role.ROOT:
+            if not port.synced and port.role is not PortRole.ROOT:
                 return False
         return True
 
@@ -204,7 +204,7 @@ class Core:
         retired.
         """
         return any(
-            other is not port and other.role is Role.DESIGNATED and other.forward
+            other is not port and other.role is PortRole.DESIGNATED and other.forward
             for other in self.recent_roots
         )
 

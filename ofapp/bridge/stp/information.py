@@ -12,11 +12,11 @@ from ofapp.bridge.stp.answers import forget_answers, is_answer
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.neighbour import speaks_for_all
-from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, Role, TreePort
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, PortRole, TreePort
 from ofapp.bridge.stp.roles import was_not_believed
 from ofapp.bridge.stp.vectors import supersedes, within_table
 
-_HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
+_HEARING_ROLES = (PortRole.ROOT, PortRole.ALTERNATE, PortRole.BACKUP)
 
 
 class ReceivedInfo(Enum):

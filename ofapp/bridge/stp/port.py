@@ -25,7 +25,7 @@ EXPIRED = -math.inf
 PAUSED = math.inf
 
 
-class Role(Enum):
+class PortRole(Enum):
     """Port roles (17.7)."""
 
     DISABLED = "disabled"
@@ -253,7 +253,7 @@ class TreePort:
         self.peer = 0
         self.peer_until = self.stranger_until = EXPIRED
         # 17.28 and 17.29: roles
-        self.role = self.selected_role = Role.DISABLED
+        self.role = self.selected_role = PortRole.DISABLED
         self.selected = self.updt_info = False
         self.transition = Transition.DISABLE
         self.learn = self.forward = self.synced = False

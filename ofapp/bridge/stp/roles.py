@@ -5,7 +5,7 @@ from __future__ import annotations
 from ofapp.bridge.event import PortNumber, Text
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.events import STP_ROOT
-from ofapp.bridge.stp.port import Guard, InfoIs, Role, TreePort
+from ofapp.bridge.stp.port import Guard, InfoIs, PortRole, TreePort
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector, Times
 
 _MAX_COST = 0xFFFF_FFFF
@@ -121,32 +121,32 @@ def _set_root(core: Core, vector: PriorityVector, root_port: TreePort | None) ->
         )
 
 
-def _role_of(core: Core, port: TreePort) -> Role:
+def _role_of(core: Core, port: TreePort) -> PortRole:
     if port.info_is is InfoIs.DISABLED:
         port.updt_info = False  # new parameters are not sent on a disabled port
-        return Role.DISABLED
+        return PortRole.DISABLED
     if port.info_is is InfoIs.AGED:
         port.updt_info = True
-        return Role.DESIGNATED
+        return PortRole.DESIGNATED
     if port.info_is is InfoIs.MINE:
         port.updt_info = (
             port.port_priority != port.designated_priority
             or port.port_times != port.designated_times
         )
-        return Role.DESIGNATED
+        return PortRole.DESIGNATED
     port.updt_info = False
     if port is core.root_port:
-        return Role.ROOT
+        return PortRole.ROOT
     if port.designated_priority < port.port_priority:
         port.updt_info = True
-        return Role.DESIGNATED
+        return PortRole.DESIGNATED
     if (port.port_priority.bridge ^ core.bridge_id) & ADDRESS_MASK:
-        return Role.ALTERNATE
-    return Role.BACKUP
+        return PortRole.ALTERNATE
+    return PortRole.BACKUP
 
 
 def _judge_root_guard(core: Core, port: TreePort) -> None:
-    superior = port.params.root_guard and port.selected_role is Role.ALTERNATE
+    superior = port.params.root_guard and port.selected_role is PortRole.ALTERNATE
     if superior and not port.root_inconsistent:
         core.guard(port, Guard.ROOT_GUARD, "root guard: superior BPDUs heard, blocking")
     elif port.root_inconsistent and not superior:
@@ -157,15 +157,15 @@ def _judge_root_guard(core: Core, port: TreePort) -> None:
 def why(core: Core, port: TreePort) -> str:
     """The reason for a port's selected role, as text."""
     match port.selected_role:
-        case Role.ROOT:
+        case PortRole.ROOT:
             return f"best path to the root, cost {core.root_priority.cost}"
-        case Role.ALTERNATE:
+        case PortRole.ALTERNATE:
             if port.root_inconsistent:
                 return "superior BPDUs on a port under root guard"
             return "another bridge has the better path on this LAN"
-        case Role.BACKUP:
+        case PortRole.BACKUP:
             return "another port of this bridge serves this LAN"
-        case Role.DESIGNATED:
+        case PortRole.DESIGNATED:
             return "no better BPDUs on this LAN"
     if not port.link.up:
         return "link down"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import PAUSED, Guard, InfoIs, Role, TreePort
+from ofapp.bridge.stp.port import PAUSED, Guard, InfoIs, PortRole, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times
 
 
@@ -25,7 +25,7 @@ class PortStatus:
 
     port: int
     port_id: int
-    role: Role
+    role: PortRole
     state: PortState
     reason: str
     params: PortParams

@@ -5,12 +5,12 @@ from __future__ import annotations
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import TopologyChanged
 from ofapp.bridge.stp.events import STP_TOPOLOGY_CHANGE
-from ofapp.bridge.stp.port import EXPIRED, Role, Topology, TreePort
+from ofapp.bridge.stp.port import EXPIRED, PortRole, Topology, TreePort
 
 
 def topology_change(core: Core, port: TreePort) -> bool:
     """One step of 17.31. Returns whether there was one to take."""
-    active_role = port.role in (Role.ROOT, Role.DESIGNATED)
+    active_role = port.role in (PortRole.ROOT, PortRole.DESIGNATED)
     if port.topology is Topology.INACTIVE:
         if not port.learn:
             return False
@@ -50,7 +50,7 @@ def _active(core: Core, port: TreePort, active_role: bool) -> bool:
             _new_tc_while(core, port)
         # NOTIFIED_TC
         port.rcvd_tcn = port.rcvd_tc = False
-        if port.role is Role.DESIGNATED:
+        if port.role is PortRole.DESIGNATED:
             port.tc_ack = True
             port.new_info = port.new_info or not port.send_rstp
         if not port.params.restricted_tcn:

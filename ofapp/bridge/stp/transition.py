@@ -11,7 +11,7 @@ from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.events import STP_ROLE
 from ofapp.bridge.stp.params import MIGRATE_TIME
-from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, Transition, TreePort
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, PortRole, Transition, TreePort
 from ofapp.bridge.stp.roles import why
 
 
@@ -64,18 +64,18 @@ def _enter(core: Core, port: TreePort) -> None:
     reason = why(core, port)
     port.state_reason = f"role {port.role.value}: {reason}"
     match port.role:
-        case Role.ROOT:
+        case PortRole.ROOT:
             port.transition = Transition.ROOT
             port.rr_while = PAUSED
             core.recent_roots.add(port)
-        case Role.DESIGNATED:
+        case PortRole.DESIGNATED:
             port.transition = Transition.DESIGNATED
-            if old is Role.ROOT and port.send_rstp and port.point_to_point:
+            if old is PortRole.ROOT and port.send_rstp and port.point_to_point:
                 # Not in 802.1D-2004, where the port may go on forwarding. Its neighbour was
                 # designated so far and has not agreed, while others may already act on this
                 # bridge's new information: propose first, which costs a round trip.
                 port.sync = True
-        case Role.ALTERNATE | Role.BACKUP:
+        case PortRole.ALTERNATE | PortRole.BACKUP:
             port.transition = Transition.BLOCK
             port.learn = port.forward = False
         case _:
@@ -103,7 +103,7 @@ def _blocked(port: TreePort) -> bool:
         return False
     if port.transition is Transition.BLOCK:
         port.transition = Transition.ALTERNATE
-        port.rb_while = PAUSED if port.role is Role.BACKUP else port.rb_while
+        port.rb_while = PAUSED if port.role is PortRole.BACKUP else port.rb_while
     else:
         port.transition = Transition.DISABLED
     port.fd_while = PAUSED

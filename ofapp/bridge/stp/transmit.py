@@ -12,7 +12,7 @@ from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode, renumbered
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import SendBpdu
 from ofapp.bridge.stp.events import STP_BPDU_SENT
-from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, TreePort
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, PortRole, TreePort
 
 AGREEMENT_DELAY = 0.1
 """Seconds for which a port whose information got worse, or was another's, takes no agreement.
@@ -35,10 +35,10 @@ OWN_HOLD = 0.1
 """The same towards a bridge of the same controller (see `own`)."""
 
 _ROLE_TOLD = {
-    Role.ROOT: BpduRole.ROOT,
-    Role.DESIGNATED: BpduRole.DESIGNATED,
-    Role.ALTERNATE: BpduRole.ALTERNATE_BACKUP,
-    Role.BACKUP: BpduRole.ALTERNATE_BACKUP,
+    PortRole.ROOT: BpduRole.ROOT,
+    PortRole.DESIGNATED: BpduRole.DESIGNATED,
+    PortRole.ALTERNATE: BpduRole.ALTERNATE_BACKUP,
+    PortRole.BACKUP: BpduRole.ALTERNATE_BACKUP,
 }
 
 
@@ -53,7 +53,8 @@ def port_transmit(core: Core, port: TreePort) -> None:
     assert not port.updt_info
     if not core.running(port.hello_when) or port.hello_when == PAUSED:  # TRANSMIT_PERIODIC
         port.new_info = port.new_info or (
-            port.role is Role.DESIGNATED or (port.role is Role.ROOT and core.running(port.tc_while))
+            port.role is PortRole.DESIGNATED
+            or (port.role is PortRole.ROOT and core.running(port.tc_while))
         )
         port.hello_when = core.now + core.params.hello_time
     if port.agreement_from != EXPIRED and not core.running(port.agreement_from):
@@ -65,7 +66,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
     if port.params.bpdu_filter:
         port.new_info = False
         return
-    if port.unheard and port.role is not Role.DESIGNATED:
+    if port.unheard and port.role is not PortRole.DESIGNATED:
         return  # its agreement may not be to the neighbour's present information
     frame = _frame(core, port)
     port.new_info = False
@@ -75,7 +76,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
     port.hello_when = core.now + core.params.hello_time
     port.last_number = core.own.next_number()
     port.asked = port.asked or port.last_number
-    if port.role is Role.DESIGNATED:
+    if port.role is PortRole.DESIGNATED:
         port.told_until = PAUSED
     if not core.hears_of_leaving:
         has_left(port, port.last_number, core.now)
@@ -154,10 +155,10 @@ def _what_to_send(port: TreePort, changing: bool, serials: tuple[int, int]) -> B
             serial=serial,
             answers=answers,
         )
-    if port.role is Role.ROOT:  # TRANSMIT_TCN, txTcn (17.21.21)
+    if port.role is PortRole.ROOT:  # TRANSMIT_TCN, txTcn (17.21.21)
         # newInfo is also set by an agreement, which STP does not have: no change, no TCN.
         return Bpdu(BpduType.TCN) if changing else None
-    if port.role is Role.DESIGNATED:  # TRANSMIT_CONFIG, txConfig (17.21.19)
+    if port.role is PortRole.DESIGNATED:  # TRANSMIT_CONFIG, txConfig (17.21.19)
         return Bpdu(
             BpduType.CONFIG,
             port.designated_priority,

@@ -24,7 +24,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 864
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
-class Role(StrEnum):
+class TokenRole(StrEnum):
     """Role of a token."""
 
     VIEWER = "viewer"
@@ -43,7 +43,7 @@ def _seconds(text: str) -> int:
 def create(
     name: NameArgument,
     role: Annotated[
-        Role,
+        TokenRole,
         typer.Option(
             "--role",
             help="viewer reads; operator changes bridges and ports, too; admin also reloads the"

@@ -12,5 +12,5 @@ from ofapp.controller.access.access import (
     StaleError,
     User,
 )
-from ofapp.controller.access.roles import Role
+from ofapp.controller.access.roles import UserRole
 from ofapp.controller.access.tokens import Token, Tokens

@@ -20,7 +20,6 @@ from ofapp.controller.access.events import (
     API_LOGIN_LIMITED_CLEARED,
     API_LOGIN_REJECTED,
 )
-from ofapp.controller.access.roles import Role
 from ofapp.controller.access.sessions import LONGEST, Sessions
 from ofapp.controller.access.tokens import Token, Tokens
 
@@ -94,7 +93,7 @@ class Caller:
     """An identified client.  known: by a token, a session or a user; session: a browser's key."""
 
     name: str
-    role: Role
+    role: UserRole
     address: str
     known: bool = True
     token: Token | None = None
@@ -157,7 +156,7 @@ class Access:
             return Caller(_user(given.user), role, given.address)
         if not self.closed:
             name = "anybody" if given.user is None else _user(given.user)
-            return Caller(name, Role.ADMIN, given.address, known=False)
+            return Caller(name, UserRole.ADMIN, given.address, known=False)
         if given.user is not None:
             raise RejectedError(
                 f"{_user(given.user)} is neither root nor an operator here, and sent no"
@@ -234,12 +233,12 @@ class Access:
         self.tokens.note_use(token, given.peer, time.time())
         return Caller(f"token {token.name}", token.role, given.address, token=token, session=key)
 
-    def _role_of(self, user: User) -> Role:
+    def _role_of(self, user: User) -> UserRole:
         if user.uid in (ROOT, self.rules.own):
-            return Role.ADMIN
+            return UserRole.ADMIN
         if self.rules.operators is not None and self.rules.operators in user.groups:
-            return Role.OPERATOR
-        return Role.ANYBODY
+            return UserRole.OPERATOR
+        return UserRole.ANYBODY
 
 
 def _user(user: User) -> str:

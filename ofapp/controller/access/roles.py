@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Role(IntEnum):
+class UserRole(IntEnum):
     """ANYBODY: unauthenticated; VIEWER reads; OPERATOR changes bridges; ADMIN all the rest."""
 
     ANYBODY = 0
@@ -17,5 +17,5 @@ class Role(IntEnum):
         return self.name.lower()
 
 
-GIVEN = {str(role): role for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)}
+GIVEN = {str(role): role for role in (UserRole.VIEWER, UserRole.OPERATOR, UserRole.ADMIN)}
 """Roles that a token can have, by name."""

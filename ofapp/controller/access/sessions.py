@@ -21,7 +21,7 @@ OF_TOKEN, MOST = 16, 512
 
 
 @dataclass(slots=True)
-class Session:
+class BrowserSession:
     """token, digest: name and hash, as names are reused; opened, used: as `time.time()`."""
 
     token: str
@@ -38,7 +38,7 @@ class Sessions:
     """Open sessions, the one unused for the longest first."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[bytes, Session] = OrderedDict()
+        self._open: OrderedDict[bytes, BrowserSession] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -53,15 +53,15 @@ class Sessions:
         elif len(self._open) >= MOST:
             self._open.popitem(last=False)
         made = secrets.token_urlsafe(32)
-        self._open[_hash(made)] = Session(token, digest, now, now)
+        self._open[_hash(made)] = BrowserSession(token, digest, now, now)
         return made
 
-    def find(self, key: str, now: float) -> Session | None:
+    def find(self, key: str, now: float) -> BrowserSession | None:
         """The open session with this key."""
         session = self._open.get(_hash(key))
         return None if session is None or session.over(now) else session
 
-    def use(self, key: str, now: float) -> Session | None:
+    def use(self, key: str, now: float) -> BrowserSession | None:
         """The open session with this key, noting its use."""
         session = self.find(key, now)
         if session is not None:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ofapp.bridge.input_error import InputError
-from ofapp.controller.access.roles import GIVEN, Role
+from ofapp.controller.access.roles import GIVEN, UserRole
 from ofapp.controller.state.document import Document, loads
 from ofapp.controller.state.events import STATE_DAMAGED
 from ofapp.controller.state.saving import Emit, Ticket
@@ -53,7 +53,7 @@ class Token:
     """digest: SHA-256 of it; created, expires, used: seconds since the epoch."""
 
     name: str
-    role: Role
+    role: UserRole
     digest: bytes
     created: float
     creator: str
@@ -84,7 +84,7 @@ class Tokens:
         return iter(sorted(self._by_name.values(), key=lambda token: token.name))
 
     def create(
-        self, name: str, role: Role, creator: str, now: float, lifetime: float | None = None
+        self, name: str, role: UserRole, creator: str, now: float, lifetime: float | None = None
     ) -> tuple[str, Ticket]:
         """Make a token; gives its secret, which cannot be shown again; InputError.
 

@@ -12,7 +12,15 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.common import hub
-from ofapp.controller.access import Access, Credentials, RejectedError, Role, Rules, Tokens, User
+from ofapp.controller.access import (
+    Access,
+    Credentials,
+    RejectedError,
+    Rules,
+    Tokens,
+    User,
+    UserRole,
+)
 from ofapp.controller.access import access as module
 from ofapp.controller.access.access import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
@@ -50,7 +58,9 @@ class Door:
     def kinds(self) -> list[str]:
         return [event.kind for event in self.events]
 
-    def make(self, name: str, role: Role = Role.VIEWER, lifetime: float | None = None) -> str:
+    def make(
+        self, name: str, role: UserRole = UserRole.VIEWER, lifetime: float | None = None
+    ) -> str:
         now = module.time.time()
         secret, saved = self.access.tokens.create(name, role, "root", now, lifetime)
         saved.wait()
@@ -124,13 +134,13 @@ def test_a_token_ends_with_its_time(clock: Clock) -> None:
 
 def test_a_token_is_revoked_at_once_also_for_who_follows_the_events() -> None:
     door = Door()
-    secret = door.make("ops", Role.OPERATOR)
+    secret = door.make("ops", UserRole.OPERATOR)
     caller = door.access.identify(Credentials("a", "a", bearer=secret))
     session = door.access.log_in(caller)
     followers = [caller, door.access.identify(Credentials("a", "a", session=session))]
     assert all(map(door.access.still, followers))
     door.access.tokens.revoke("ops")
-    door.make("ops", Role.OPERATOR)  # another one of the same name
+    door.make("ops", UserRole.OPERATOR)  # another one of the same name
     assert not any(map(door.access.still, followers))
     door.rejected(session=session)
 
@@ -148,7 +158,7 @@ def test_names_are_single_and_plain() -> None:
 
 def test_tokens_outlive_the_process_as_hashes_only(tmp_path: Path) -> None:
     door = Door(tmp_path)
-    secret = door.make("grafana", Role.VIEWER)
+    secret = door.make("grafana", UserRole.VIEWER)
     door.who("2001:db8::/64", bearer=secret)
     door.access.tokens.save_uses()
     file = tmp_path / "tokens.json"

@@ -20,7 +20,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortCount
 from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.config import Config
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state.store import State
@@ -337,9 +337,9 @@ def closed_network() -> Network:
     speak(bridge, 1, mac(1), "10.0.0.1")
     network.changes.fdb.add_static(bridge, 7, parse_mac(STATIC), "eth2")
     network.changes.mdb.add_permanent(bridge, PermanentEntry(7, ip("239.7.7.7"), "eth2"))
-    for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN):
+    for role in (UserRole.VIEWER, UserRole.OPERATOR, UserRole.ADMIN):
         SECRETS[str(role)] = network.access.tokens.create(str(role), role, "root", 0.0)[0]
-    network.access.tokens.create("spare", Role.VIEWER, "root", 0.0)
+    network.access.tokens.create("spare", UserRole.VIEWER, "root", 0.0)
     return network
 
 

@@ -11,7 +11,7 @@ from flask import Flask, Response
 from ofapp.api.app import create_app
 from ofapp.api.http.connection_limiter import CONNECTION, Connection
 from ofapp.api.roles import role_of
-from ofapp.controller.access import Role, User
+from ofapp.controller.access import User, UserRole
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, STATIC, mac
 
@@ -49,12 +49,12 @@ def app(network: Network) -> Any:
 
 
 @pytest.fixture
-def secrets(network: Network) -> dict[Role, str]:
+def secrets(network: Network) -> dict[UserRole, str]:
     """A token of each role, called as that."""
     tokens = network.access.tokens
     return {
         role: tokens.create(str(role), role, "root", 0.0)[0]
-        for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
+        for role in (UserRole.VIEWER, UserRole.OPERATOR, UserRole.ADMIN)
     }
 
 
@@ -95,14 +95,16 @@ def test_a_route_that_declares_none_is_closed_to_everybody(app: Flask) -> None:
     assert "secret" not in answer.text
 
 
-def test_a_role_may_do_what_it_says_and_no_more(app: Flask, secrets: dict[Role, str]) -> None:
+def test_a_role_may_do_what_it_says_and_no_more(app: Flask, secrets: dict[UserRole, str]) -> None:
     client = app.test_client(use_cookies=False)
     for (method, rule), role in itertools.product(routes(app), secrets):
         if rule == ENDLESS:
             continue
-        needed = Role.VIEWER if method == "GET" or (method, rule) in READERS else Role.OPERATOR
-        needed = Role.ADMIN if (method, rule) in ADMINS else needed
-        needed = Role.ANYBODY if rule in OPEN else needed
+        needed = (
+            UserRole.VIEWER if method == "GET" or (method, rule) in READERS else UserRole.OPERATOR
+        )
+        needed = UserRole.ADMIN if (method, rule) in ADMINS else needed
+        needed = UserRole.ANYBODY if rule in OPEN else needed
         if needed <= role and (method, rule) == ("DELETE", "/v1/tokens/<name>"):
             continue  # it would end the walk of the viewer
         answer = client.open(url(rule), method=method, headers=bearer(secrets[role]))
@@ -111,7 +113,7 @@ def test_a_role_may_do_what_it_says_and_no_more(app: Flask, secrets: dict[Role, 
 
 
 def test_who_is_not_known_learns_nothing_not_even_what_there_is(
-    app: Flask, secrets: dict[Role, str]
+    app: Flask, secrets: dict[UserRole, str]
 ) -> None:
     client = app.test_client()
     closed = [(method, rule) for method, rule in routes(app) if rule not in OPEN]
@@ -124,8 +126,8 @@ def test_who_is_not_known_learns_nothing_not_even_what_there_is(
     assert client.get("/v1/bridges").headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_two_tokens_in_one_request_are_none(app: Flask, secrets: dict[Role, str]) -> None:
-    both = f"Bearer {secrets[Role.ADMIN]},Bearer {secrets[Role.VIEWER]}"
+def test_two_tokens_in_one_request_are_none(app: Flask, secrets: dict[UserRole, str]) -> None:
+    both = f"Bearer {secrets[UserRole.ADMIN]},Bearer {secrets[UserRole.VIEWER]}"
     assert app.test_client().get("/v1/fdb", headers={"Authorization": both}).status_code == 401
 
 
@@ -192,10 +194,10 @@ OWN = {"Origin": "http://localhost"}
 
 
 @pytest.fixture
-def page(app: Flask, secrets: dict[Role, str]) -> Any:
+def page(app: Flask, secrets: dict[UserRole, str]) -> Any:
     """A client that has logged in as an operator."""
     client = app.test_client()
-    answer = client.post("/v1/session", headers=bearer(secrets[Role.OPERATOR]))
+    answer = client.post("/v1/session", headers=bearer(secrets[UserRole.OPERATOR]))
     assert answer.status_code == 201
     assert answer.json["session"]
     cookie = answer.headers["Set-Cookie"]
@@ -226,11 +228,11 @@ def test_it_ends_by_logging_out(page: Any) -> None:
     assert page.get("/v1/session").status_code == 401
 
 
-def test_nobody_chooses_the_key_of_a_session(app: Flask, secrets: dict[Role, str]) -> None:
+def test_nobody_chooses_the_key_of_a_session(app: Flask, secrets: dict[UserRole, str]) -> None:
     """Session fixation: what the browser had before counts neither before nor after the login."""
     client = app.test_client()
     client.set_cookie("ofapp_session_80", "chosen")
-    client.post("/v1/session", headers=bearer(secrets[Role.VIEWER]))
+    client.post("/v1/session", headers=bearer(secrets[UserRole.VIEWER]))
     assert client.get_cookie("ofapp_session_80").value != "chosen"
     other = app.test_client()
     other.set_cookie("ofapp_session_80", "chosen")
@@ -241,9 +243,9 @@ def test_a_session_does_not_beget_another(page: Any) -> None:
     assert page.post("/v1/session", headers=OWN).status_code == 409
 
 
-def test_a_session_makes_nothing_that_outlives_it(app: Flask, secrets: dict[Role, str]) -> None:
+def test_a_session_makes_nothing_that_outlives_it(app: Flask, secrets: dict[UserRole, str]) -> None:
     """A browser's session that is stolen must not leave a token behind."""
-    client, token = app.test_client(), bearer(secrets[Role.ADMIN])
+    client, token = app.test_client(), bearer(secrets[UserRole.ADMIN])
     client.post("/v1/session", headers=token)
     assert client.get("/v1/session").json["role"] == "admin"
     new = {"name": "kept", "role": "admin"}
@@ -255,7 +257,9 @@ def test_a_session_makes_nothing_that_outlives_it(app: Flask, secrets: dict[Role
     assert client.delete("/v1/tokens/kept", headers=OWN | token).status_code == 204
 
 
-def test_each_port_and_scheme_has_a_cookie_of_its_own(app: Flask, secrets: dict[Role, str]) -> None:
+def test_each_port_and_scheme_has_a_cookie_of_its_own(
+    app: Flask, secrets: dict[UserRole, str]
+) -> None:
     """Browsers send a host's cookies to all its ports: two controllers would end each other's
     sessions."""
     client = app.test_client()
@@ -266,7 +270,7 @@ def test_each_port_and_scheme_has_a_cookie_of_its_own(app: Flask, secrets: dict[
         ("https://localhost", "__Host-ofapp_session_443"),
         ("https://localhost:8443", "__Host-ofapp_session_8443"),
     ):
-        begun = client.post("/v1/session", headers=bearer(secrets[Role.VIEWER]), base_url=at)
+        begun = client.post("/v1/session", headers=bearer(secrets[UserRole.VIEWER]), base_url=at)
         cookie = begun.headers["Set-Cookie"]
         assert cookie.startswith(f"{name}=")
         assert ("Secure" in cookie) == at.startswith("https")

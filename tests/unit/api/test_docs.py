@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 from ofapp.controller.network import Network
 
 
@@ -63,7 +63,7 @@ def test_the_files_are_sent_once(client: Any) -> None:
 
 def test_who_is_not_logged_in_gets_a_page_that_says_where(clients: Any, network: Network) -> None:
     client = clients(network)
-    secret, _ = network.access.tokens.create("one", Role.VIEWER, "root", 0.0)
+    secret, _ = network.access.tokens.create("one", UserRole.VIEWER, "root", 0.0)
     page = client.get("/docs")
     assert (page.status_code, page.mimetype) == (401, "text/html")
     assert page.headers["WWW-Authenticate"].startswith("Bearer")

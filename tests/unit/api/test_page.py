@@ -11,7 +11,7 @@ import pytest
 
 from ofapp.api import page
 from ofapp.api.page import vendored
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 from ofapp.controller.network import Network
 from tests.unit.api.test_docs import references
 
@@ -120,7 +120,7 @@ def test_files_are_sent_once_and_packed(client: Any) -> None:
 
 
 def test_whoever_is_not_known_sees_the_login_and_no_more(network: Network, client: Any) -> None:
-    network.access.tokens.create("ops", Role.OPERATOR, "root", 0.0)
+    network.access.tokens.create("ops", UserRole.OPERATOR, "root", 0.0)
     assert client.get("/").status_code == 200
     assert client.get("/page/js/session.js").status_code == 200
     for path in ("/v1/session", "/v1/bridges", "/v1/search?q=eth", "/v1/vendors?prefix=00:00:01"):

@@ -8,7 +8,7 @@ import pytest
 
 from ofapp.api.app import create_app
 from ofapp.cli.client import _settings_path
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 from tests.unit.api.network import DPID, learn, mac, stp_network
 
 BRIDGE = f"/v1/bridges/{DPID}"
@@ -101,7 +101,7 @@ def test_the_command_reads_what_it_sets(client: Any) -> None:
 
 
 def test_tokens(network: Any) -> None:
-    secret, _ = network.access.tokens.create("one", Role.ADMIN, "test", 0)
+    secret, _ = network.access.tokens.create("one", UserRole.ADMIN, "test", 0)
     client = create_app(network).test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
     tag = client.get("/v1/tokens").headers["ETag"]

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from ofapp.api.app import create_app
 from ofapp.common import hub
-from ofapp.controller.access import Credentials, Role
+from ofapp.controller.access import Credentials, UserRole
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID
 from tests.unit.api.test_access import ENDLESS, bearer, routes, url
@@ -75,7 +75,7 @@ def test_nothing_changes(network: Network, client: FlaskClient) -> None:
 
 
 def test_no_credentials_count(network: Network, app: Flask, client: FlaskClient) -> None:
-    secret: Any = network.access.tokens.create("ops", Role.ADMIN, "root", 0.0)[0]
+    secret: Any = network.access.tokens.create("ops", UserRole.ADMIN, "root", 0.0)[0]
     for path in ("/v1/cluster", "/v1/events", "/metrics", "/v1/bridges"):
         reply = client.get(path, headers=bearer(secret))
         assert (reply.status_code, reply.headers["Retry-After"]) == (503, "1")
@@ -87,7 +87,7 @@ def test_no_credentials_count(network: Network, app: Flask, client: FlaskClient)
 
 def test_a_stream_of_a_token_ends(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     access = network.access
-    secret = access.tokens.create("ops", Role.ADMIN, "root", 0.0)[0]
+    secret = access.tokens.create("ops", UserRole.ADMIN, "root", 0.0)[0]
     stale = ""
     monkeypatch.setattr(access, "stale", lambda: stale)
     caller = access.identify(Credentials("here", "here", bearer=secret))

@@ -19,7 +19,7 @@ import pytest
 
 from ofapp.api.http.server import ApiServer
 from ofapp.api.http.server import Place as ApiPlace
-from ofapp.controller.access import Role
+from ofapp.controller.access import UserRole
 from ofapp.controller.cluster.election.claims import Claims
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
@@ -160,8 +160,8 @@ def test_each_answers_for_all(site: Site) -> None:
 def test_who_asks_goes_with_the_request(site: Site) -> None:
     m1, m2 = site.members["m1"], site.members["m2"]
     tokens = m1.network.access.tokens
-    viewer = tokens.create("grafana", Role.VIEWER, "root", 0.0)[0]
-    operator = tokens.create("ops", Role.OPERATOR, "root", 0.0)[0]
+    viewer = tokens.create("grafana", UserRole.VIEWER, "root", 0.0)[0]
+    operator = tokens.create("ops", UserRole.OPERATOR, "root", 0.0)[0]
     path, body = f"/v1/bridges/{OTHER}/fdb/0/{mac(99)}", {"port": "eth2"}
     assert m1.ask("PUT", path, body)[0] == 401
     assert m1.ask("PUT", path, body, viewer)[0] == 403
@@ -178,7 +178,7 @@ def test_a_list_names_the_member_that_is_taking_a_bridge_over(site: Site) -> Non
     bridge.ports.complete = False
     try:
         for member in site.members.values():
-            viewer = member.network.access.tokens.create("v", Role.VIEWER, "root", 0.0)[0]
+            viewer = member.network.access.tokens.create("v", UserRole.VIEWER, "root", 0.0)[0]
             for path in ("/v1/bridges", "/v1/fdb", "/v1/search?q=eth"):
                 _, answer, _ = member.ask("GET", path, None, viewer)
                 why = {"member": "m2", "reason": f"it is taking over bridge {OTHER}"}
@@ -271,7 +271,7 @@ def test_a_connection_without_all_that_is_needed_is_closed(site: Site, how: str)
 def test_a_client_of_the_api_cannot_speak_for_another(site: Site) -> None:
     """The header counts on the listener for members alone."""
     m1 = site.members["m1"]
-    m1.network.access.tokens.create("any", Role.VIEWER, "root", 0.0)  # from now on it needs one
+    m1.network.access.tokens.create("any", UserRole.VIEWER, "root", 0.0)  # from now on it needs one
     header = {CALLER: json.dumps({"name": "root", "role": "admin", "address": "here"})}
     assert m1.exchange("GET", "/v1/bridges", header)[0] == 401
 
@@ -305,7 +305,9 @@ def test_a_member_of_an_earlier_version_is_named_and_not_waited_for(site: Site) 
         begun = time.monotonic()
         with pytest.raises(SilentError, match=r"0\.2\.0.*upgrade"):
             site.members["m1"].surface.peers.ask("old", Request("GET", "/healthz", ROOT))
-        viewer = site.members["m1"].network.access.tokens.create("x", Role.VIEWER, "root", 0.0)[0]
+        viewer = site.members["m1"].network.access.tokens.create("x", UserRole.VIEWER, "root", 0.0)[
+            0
+        ]
         _, answer, _ = site.members["m1"].ask("GET", "/v1/bridges", None, viewer)
         assert [one["member"] for one in answer["silent"]] == ["old"]
         assert time.monotonic() - begun < 1
@@ -322,7 +324,7 @@ def test_what_a_member_says_is_not_sent_on_again(site: Site) -> None:
 
 def test_one_that_does_not_answer_is_named(site: Site) -> None:
     m1, m2 = site.members["m1"], site.members["m2"]
-    viewer = m1.network.access.tokens.create("late", Role.VIEWER, "root", 0.0)[0]
+    viewer = m1.network.access.tokens.create("late", UserRole.VIEWER, "root", 0.0)[0]
     m2.server.stop()  # the last test: it is the one that ends it
     status, answer, _ = m1.ask("GET", f"/v1/bridges/{OTHER}", None, viewer)
     assert status == 503

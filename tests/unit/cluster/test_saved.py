@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.events import RecordedEvents
 
 from ofapp.common import hub
-from ofapp.controller.access import Role, Tokens
+from ofapp.controller.access import Tokens, UserRole
 from ofapp.controller.cluster.etcd.etcd import Delete, Put, absent
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
@@ -16,6 +15,7 @@ from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, s
 from ofapp.controller.state.settings import RunTimeSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
+from tests.unit.recorded_events import RecordedEvents
 
 KEYS = Keys("test")
 ENTRIES = RunTimeEntries((StaticEntry(7, "02:00:00:00:00:0a", "eth0"),), requested=True)
@@ -168,8 +168,8 @@ def test_another_change_of_tokens_is_reported_from_an_own_one_that_was_not_ackno
     own = Tokens(here.state.storage, here.events)
     deafen(here.client)
     with pytest.raises(NotSavedError, match="not saved yet"):
-        own.create("first", Role.VIEWER, "root", 0)[1].wait()
+        own.create("first", UserRole.VIEWER, "root", 0)[1].wait()
     heal(here.client)
-    own.create("second", Role.VIEWER, "root", 0)[1].wait()
+    own.create("second", UserRole.VIEWER, "root", 0)[1].wait()
     other = Tokens(make().state.storage, there.events)
     assert [token.name for token in other] == ["first", "second"]

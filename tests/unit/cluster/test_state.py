@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.events import RecordedEvents
 
 from ofapp.common import hub
-from ofapp.controller.access import Role, Tokens
+from ofapp.controller.access import Tokens, UserRole
 from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put, absent
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
@@ -24,6 +23,7 @@ from ofapp.controller.state.settings import RunTimeSettings
 from ofapp.controller.state.store import State
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
+from tests.unit.recorded_events import RecordedEvents
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
@@ -220,7 +220,7 @@ class TestEveryStore:
     def test_keeps_tokens(self, store: Store) -> None:
         state = store.open()
         tokens = Tokens(state.storage, store.events)
-        secret, saved = tokens.create("grafana", Role.VIEWER, "root", 0)
+        secret, saved = tokens.create("grafana", UserRole.VIEWER, "root", 0)
         saved.wait()
         again = Tokens(store.open().storage, store.events)
         assert again.made
@@ -376,11 +376,11 @@ def test_a_token_that_one_member_makes_or_revokes_is_known_to_all(members: EtcdS
     own, other = (Tokens(state.storage, members.events) for state in (here, there))
     here.watch(TOKENS, own.reload)
     there.watch(TOKENS, other.reload)
-    secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
+    secret, saved = own.create("grafana", UserRole.VIEWER, "root", 0)
     saved.wait()
     assert other.made
     assert other.find(secret) is not None
-    second, saved = other.create("backup", Role.ADMIN, "root", 0)
+    second, saved = other.create("backup", UserRole.ADMIN, "root", 0)
     saved.wait()
     assert own.find(second) is not None
     other.revoke("grafana").wait()
@@ -397,16 +397,16 @@ def test_two_who_change_the_tokens_at_once_do_not_undo_each_other(
     own, other = (Tokens(state.storage, members.events) for state in (here, there))
     here.watch(TOKENS, own.reload)
     there.watch(TOKENS, other.reload)
-    secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
+    secret, saved = own.create("grafana", UserRole.VIEWER, "root", 0)
     saved.wait()
-    _, unsaved = other.create("backup", Role.ADMIN, "root", 0)
+    _, unsaved = other.create("backup", UserRole.ADMIN, "root", 0)
     with pytest.raises(NotSavedError, match="another member has just changed it"):
         unsaved.wait()
     other.withdraw("backup")
     etcd.deliver()
     assert other.find(secret) is not None
     assert [token.name for token in other] == ["grafana"]
-    other.create("backup", Role.ADMIN, "root", 0)[1].wait()
+    other.create("backup", UserRole.ADMIN, "root", 0)[1].wait()
     etcd.deliver()
     assert [token.name for token in own] == ["backup", "grafana"]
 
@@ -417,7 +417,7 @@ def test_tokens_that_are_damaged_in_etcd_are_restored_by_who_knows_them(
     state = members.open()
     tokens = Tokens(state.storage, members.events)
     state.watch(TOKENS, tokens.reload)
-    secret, ticket = tokens.create("ops", Role.ADMIN, "a test", 0.0)
+    secret, ticket = tokens.create("ops", UserRole.ADMIN, "a test", 0.0)
     ticket.wait()
     key = members.keys.of(TOKENS.file())
     etcd.client().put(key, b"x")

@@ -19,7 +19,7 @@ from ofapp.controller.cluster.election.lease_deadline import LeaseDeadline
 from ofapp.openflow.switch.mastership.roles import (
     NO_GENERATION,
     Asking,
-    Role,
+    ControllerRole,
     RoleReply,
     RoleRequest,
     StaleError,
@@ -66,26 +66,26 @@ class Switch:
     """Roles and what is taken of whom, as Open vSwitch does it."""
 
     generation: int | None = None
-    roles: dict[str, Role] = field(default_factory=dict)
+    roles: dict[str, ControllerRole] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
 
     def connect(self, name: str) -> None:
-        self.roles[name] = Role.EQUAL
+        self.roles[name] = ControllerRole.EQUAL
 
     def hear(self, name: str, message: RoleRequest | FlowMod) -> RoleReply | None:
         if isinstance(message, FlowMod):
-            if self.roles[name] is not Role.SLAVE:
+            if self.roles[name] is not ControllerRole.SLAVE:
                 self.taken.append(message.term)
             return None
         role, generation = message
-        if role in (Role.MASTER, Role.SLAVE):
+        if role in (ControllerRole.MASTER, ControllerRole.SLAVE):
             if self.generation is not None and generation < self.generation:
                 return RoleReply(None)
             self.generation = generation
-            if role is Role.MASTER:
+            if role is ControllerRole.MASTER:
                 for other in self.roles:
-                    if self.roles[other] is Role.MASTER:
-                        self.roles[other] = Role.SLAVE
+                    if self.roles[other] is ControllerRole.MASTER:
+                        self.roles[other] = ControllerRole.SLAVE
             self.roles[name] = role
         seen = NO_GENERATION if self.generation is None else self.generation
         return RoleReply(self.roles[name], seen)

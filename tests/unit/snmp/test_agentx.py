@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ofapp.snmp import pdu
 from ofapp.snmp.objects import Objects, Row, Section
 from ofapp.snmp.pdu import Error, Flag, Header, PduError, Range, Type
-from ofapp.snmp.subagent import Session, SessionError
+from ofapp.snmp.subagent import AgentXSession, SessionError
 from ofapp.snmp.values import Kind, Oid, Value, bridge_id, integer, port_list
 
 oids = st.lists(st.integers(0, 0xFFFFFFFF), max_size=20).map(tuple)
@@ -88,7 +88,7 @@ class Master:
     def __init__(self, get: Any) -> None:
         self.end, own = socket.socketpair()
         self.ended: Exception | None = None
-        self._session = Session(own, get, LookupError)
+        self._session = AgentXSession(own, get, LookupError)
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
-from ofapp.bridge.stp.port import Role, TreePort
+from ofapp.bridge.stp.port import PortRole, TreePort
 from tests.unit.stp.fabric import Fabric
 
 HELLOS = 2
@@ -47,8 +47,8 @@ class Stuck:
 def _could_open(one: End, other: End) -> bool:
     (core, port), (neighbour, far) = one, other
     return (
-        port.role is Role.DESIGNATED
-        and far.role in (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
+        port.role is PortRole.DESIGNATED
+        and far.role in (PortRole.ROOT, PortRole.ALTERNATE, PortRole.BACKUP)
         and port.state is not PortState.FORWARDING
         and all(end.enabled and end.send_rstp and end.point_to_point for end in (port, far))
         and not port.kept_discarding

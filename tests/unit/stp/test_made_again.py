@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bridge.stp import PortState, Role
+from ofapp.bridge.stp import PortRole, PortState
 from tests.unit.stp.fabric import Fabric
 from tests.unit.stp.fabric_switch import Delays
 from tests.unit.stp.stuck import watch
@@ -45,7 +45,7 @@ def closed(fabric: Fabric) -> list[tuple[int, int]]:
     for number, bridge in fabric.bridges.items():
         assert bridge.stp.running is not None
         for port in bridge.stp.running.tree.snapshot().ports:
-            if port.role is Role.DESIGNATED and port.state is not PortState.FORWARDING:
+            if port.role is PortRole.DESIGNATED and port.state is not PortState.FORWARDING:
                 found.append((number, port.port))
     return found
 

@@ -29,8 +29,8 @@ from ofapp.bridge.stp import (
     FlushPort,
     Link,
     PortParams,
+    PortRole,
     PortState,
-    Role,
     SendBpdu,
     SetPortState,
     SpanningTree,
@@ -379,7 +379,7 @@ class Network:
 
     # -- the outcome ------------------------------------------------------------------------------
 
-    def role(self, port: str) -> Role:
+    def role(self, port: str) -> PortRole:
         name, number = port.split(".")
         tree = self.bridges[name].tree
         assert tree is not None
@@ -438,12 +438,14 @@ class Network:
             assert status.root == identifier(root), f"{name} has another root than {root}"
             assert status.root_path_cost == costs[name], f"{name} is not on its best path"
             roles = Counter(p.role for p in status.ports)
-            assert roles[Role.ROOT] == (name != root), f"{name} has {roles[Role.ROOT]} root ports"
+            assert roles[PortRole.ROOT] == (name != root), (
+                f"{name} has {roles[PortRole.ROOT]} root ports"
+            )
             for port in status.ports:
                 lan = bridge.lans[port.port]
                 assert port.state is bridge.states[port.port]
                 if not lan.loopback:
-                    wanted = port.role in (Role.ROOT, Role.DESIGNATED)
+                    wanted = port.role in (PortRole.ROOT, PortRole.DESIGNATED)
                     is_open = port.state is PortState.FORWARDING
                     assert is_open is wanted, f"{name}.{port.port} {port.role} {port.state}"
                     open_ports += is_open
@@ -455,7 +457,7 @@ class Network:
             designated = [
                 (name, number)
                 for name, number in lan.members
-                if self.bridges[name].alive and self.role(f"{name}.{number}") is Role.DESIGNATED
+                if self.bridges[name].alive and self.role(f"{name}.{number}") is PortRole.DESIGNATED
             ]
             assert len(designated) == 1, f"{lan.name} has designated ports {designated}"
         # A connected graph without cycles; check_loops sees to the second.

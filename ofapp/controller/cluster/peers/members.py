@@ -136,7 +136,7 @@ State = Literal["ready", "drained", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterMember:
     """One member of the cluster.
 
     address: http: or https: URL for requests of other members.
@@ -183,7 +183,7 @@ class Members:
         self._etcd = etcd
         self._prefix = prefix
         self._emit = emit
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, ClusterMember] = {}
         self._drained: set[str] = set()
         self._changed: list[Callable[[], None]] = []
         self._secret: bytes | None = None
@@ -225,7 +225,7 @@ class Members:
             if one.gone is None and not one.awaited
         )
 
-    def all(self) -> list[Member]:
+    def all(self) -> list[ClusterMember]:
         """Present members, and those that left within the last hour, by name."""
         now = time.monotonic()
         for name, one in list(self._members.items()):
@@ -236,7 +236,7 @@ class Members:
             for name, one in sorted(self._members.items())
         ]
 
-    def get(self, name: str) -> Member | None:
+    def get(self, name: str) -> ClusterMember | None:
         """The present member of that name; None if there is none."""
         found = self._members.get(name)
         return None if found is None or found.gone is not None else found
@@ -246,7 +246,7 @@ class Members:
         """Whether members have yet to register again in another history of etcd."""
         return bool(self._awaited)
 
-    def others(self) -> list[Member]:
+    def others(self) -> list[ClusterMember]:
         """Present members except this one."""
         return [one for one in self.all() if one.gone is None and one.name != self.own]
 
@@ -359,7 +359,9 @@ class Members:
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         before = self._members.get(name)
-        self._members[name] = Member(name, address, record.lease, since, version, certificate)
+        self._members[name] = ClusterMember(
+            name, address, record.lease, since, version, certificate
+        )
         if before is None or before.gone is not None:
             what = f"member {name} is there" + (f", at {address}" if address else "")
             severity = Severity.INFO

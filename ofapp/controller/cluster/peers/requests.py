@@ -17,7 +17,7 @@ import urllib3
 
 from ofapp.common import hub
 from ofapp.controller.cluster.peers.identity import fingerprint
-from ofapp.controller.cluster.peers.members import Member, Members
+from ofapp.controller.cluster.peers.members import ClusterMember, Members
 
 PATIENCE = 3.0
 """Seconds that an answer may take."""
@@ -83,7 +83,7 @@ class Peers:
 
     def __init__(self, members: Members) -> None:
         self._members = members
-        self._reached: dict[str, tuple[Member, Reached]] = {}
+        self._reached: dict[str, tuple[ClusterMember, Reached]] = {}
 
     def ask(self, name: str, request: Request, patience: float = PATIENCE) -> Reply:
         """Send a request to one member; SilentError."""
@@ -126,7 +126,7 @@ class Peers:
             [(name, why) for name, why in found.items() if isinstance(why, str)],
         )
 
-    def _reach(self, member: Member) -> Reached:
+    def _reach(self, member: ClusterMember) -> Reached:
         """Connections to this process of a member, which its certificate identifies."""
         known, reached = self._reached.get(member.name, (None, None))
         at = member.address, member.certificate
@@ -135,7 +135,7 @@ class Peers:
             self._reached[member.name] = member, reached
         return reached
 
-    def _connections(self, member: Member) -> Reached:
+    def _connections(self, member: ClusterMember) -> Reached:
         where = urllib3.util.parse_url(member.address)
         if where.scheme != "https" or not member.certificate:
             version = f" ({member.version})" if member.version else ""

@@ -28,7 +28,7 @@ from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.openflow.switch.events import BRIDGE_STANDBY, BRIDGE_TAKEOVER
 from ofapp.openflow.switch.mastership.reservation import SwitchReservation
-from ofapp.openflow.switch.mastership.roles import NO_GENERATION, Role
+from ofapp.openflow.switch.mastership.roles import NO_GENERATION, ControllerRole
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.role import read_role, role_request
 from ofapp.openflow.wire.requests import RequestError, ask_once, replies
@@ -84,19 +84,19 @@ class ReservedOwnership:
         if self._slave and (other := self._reservation.other()) is not None:
             return other
         if self._slave:
-            self._ask_role(Role.EQUAL)
+            self._ask_role(ControllerRole.EQUAL)
             self._slave = False
         other = self._reservation.acquire()
         if other is None:
             self._become_master()
         else:
-            self._ask_role(Role.SLAVE, _after(self._ask_role(Role.NOCHANGE)))
+            self._ask_role(ControllerRole.SLAVE, _after(self._ask_role(ControllerRole.NOCHANGE)))
             self._slave = True
         return other
 
     # Inside
 
-    def _ask_role(self, role: Role, generation: int = 0) -> bytes:
+    def _ask_role(self, role: ControllerRole, generation: int = 0) -> bytes:
         (reply,) = replies(self._channel, role_request(self._channel, role, generation))
         return reply
 
@@ -107,10 +107,10 @@ class ReservedOwnership:
             if reply[1] != ofp.OFPT_ROLE_REPLY:
                 return
             with suppress(RequestError):
-                master = role_request(self._channel, Role.MASTER, _after(reply))
+                master = role_request(self._channel, ControllerRole.MASTER, _after(reply))
                 ask_once(self._channel, master, lambda _reply: None)
 
-        ask_once(self._channel, role_request(self._channel, Role.NOCHANGE), on_role)
+        ask_once(self._channel, role_request(self._channel, ControllerRole.NOCHANGE), on_role)
 
 
 def _after(reply: bytes) -> int:

@@ -34,7 +34,7 @@ ATTEMPTS = 10
 """Attempts to become SLAVE, while others become MASTER."""
 
 
-class Role(IntEnum):
+class ControllerRole(IntEnum):
     """Controller roles by OpenFlow's numbers; NOCHANGE only asks."""
 
     NOCHANGE = 0
@@ -46,14 +46,14 @@ class Role(IntEnum):
 class RoleRequest(NamedTuple):
     """A request for a role."""
 
-    role: Role
+    role: ControllerRole
     generation: int = 0
 
 
 class RoleReply(NamedTuple):
     """role: None where the generation was stale."""
 
-    role: Role | None
+    role: ControllerRole | None
     generation: int = NO_GENERATION
 
 
@@ -72,19 +72,19 @@ def become_slave() -> Asking:
     """StaleError when the switch's generation moves on all the time."""
     seen = 0
     for _ in range(ATTEMPTS):
-        answer = yield RoleRequest(Role.NOCHANGE)
+        answer = yield RoleRequest(ControllerRole.NOCHANGE)
         seen = 0 if answer.generation == NO_GENERATION else answer.generation
-        answer = yield RoleRequest(Role.SLAVE, seen)
-        if answer.role is Role.SLAVE:
+        answer = yield RoleRequest(ControllerRole.SLAVE, seen)
+        if answer.role is ControllerRole.SLAVE:
             return
     raise StaleError(seen)
 
 
 def become_master(term: int) -> Asking:
     """StaleError where this is not the latest term that the switch knows."""
-    answer = yield RoleRequest(Role.MASTER, term)
-    if answer.role is not Role.MASTER:
-        answer = yield RoleRequest(Role.NOCHANGE)
+    answer = yield RoleRequest(ControllerRole.MASTER, term)
+    if answer.role is not ControllerRole.MASTER:
+        answer = yield RoleRequest(ControllerRole.NOCHANGE)
         raise StaleError(answer.generation)
 
 
@@ -124,6 +124,6 @@ class Mastership:
             return RoleReply(None)
         role, generation = read_role(reply)
         try:
-            return RoleReply(Role(role), generation)
+            return RoleReply(ControllerRole(role), generation)
         except ValueError:
             raise RequestError(f"the switch reports role {role}, which does not exist") from None
