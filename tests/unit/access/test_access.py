@@ -43,12 +43,12 @@ class Clock:
     monotonic = time
 
 
-class Door:
-    """An `Access` and what it told."""
+class Gateway:
+    """An `Access` and its events."""
 
     def __init__(self, directory: Path | None = None, **rules: Any) -> None:
         self.events: list[Event] = []
-        tokens = Tokens(State(directory, self._record).storage, self._tell)
+        tokens = Tokens(State(directory, self._record).storage, self._record)
         self.access = Access(tokens, self._record, Rules(**rules))
 
     def _record(self, _bridge: int | None, event: Event) -> None:
@@ -84,7 +84,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_it_is_open_until_the_first_token_and_never_again() -> None:
-    door = Door()
+    door = Gateway()
     assert door.who() == "anybody: admin"
     assert door.who(bearer="whatever") == "anybody: admin"
     secret = door.make("grafana")
@@ -96,7 +96,7 @@ def test_it_is_open_until_the_first_token_and_never_again() -> None:
 
 
 def test_where_it_is_required_it_is_closed_from_the_start() -> None:
-    door = Door(required=True)
+    door = Gateway(required=True)
     door.rejected()
     door.rejected(bearer="")
     assert door.who(user=User(0)) == "root: admin"
@@ -112,7 +112,7 @@ def test_where_it_is_required_it_is_closed_from_the_start() -> None:
     ],
 )
 def test_over_the_socket_users_and_groups_count(user: User, who: str | None) -> None:
-    door = Door(required=True, own=990, operators=OPERATORS)
+    door = Gateway(required=True, own=990, operators=OPERATORS)
     if who is None:
         assert "neither root nor an operator" in str(door.rejected(user=user))
     else:
@@ -122,7 +122,7 @@ def test_over_the_socket_users_and_groups_count(user: User, who: str | None) -> 
 
 
 def test_a_token_ends_with_its_time(clock: Clock) -> None:
-    door = Door()
+    door = Gateway()
     secret = door.make("brief", lifetime=60)
     caller = door.access.identify(Credentials("a", "a", bearer=secret))
     assert door.access.still(caller)
@@ -133,7 +133,7 @@ def test_a_token_ends_with_its_time(clock: Clock) -> None:
 
 
 def test_a_token_is_revoked_at_once_also_for_who_follows_the_events() -> None:
-    door = Door()
+    door = Gateway()
     secret = door.make("ops", UserRole.OPERATOR)
     caller = door.access.identify(Credentials("a", "a", bearer=secret))
     session = door.access.log_in(caller)
@@ -146,7 +146,7 @@ def test_a_token_is_revoked_at_once_also_for_who_follows_the_events() -> None:
 
 
 def test_names_are_single_and_plain() -> None:
-    door = Door()
+    door = Gateway()
     door.make("one")
     for name, why in (("one", "already"), ("two words", "no name"), ("x" * 65, "no name")):
         with pytest.raises(InputError, match=why):
@@ -157,7 +157,7 @@ def test_names_are_single_and_plain() -> None:
 
 
 def test_tokens_outlive_the_process_as_hashes_only(tmp_path: Path) -> None:
-    door = Door(tmp_path)
+    door = Gateway(tmp_path)
     secret = door.make("grafana", UserRole.VIEWER)
     door.who("2001:db8::/64", bearer=secret)
     door.access.tokens.save_uses()
@@ -166,7 +166,7 @@ def test_tokens_outlive_the_process_as_hashes_only(tmp_path: Path) -> None:
     assert again["used_from"] == "2001:db8::/64"
     assert file.stat().st_mode & 0o777 == 0o600
     assert secret.removeprefix("ofapp_") not in file.read_text()
-    assert Door(tmp_path).who(bearer=secret) == "token grafana: viewer"
+    assert Gateway(tmp_path).who(bearer=secret) == "token grafana: viewer"
 
 
 def wait_for_use(file: Path) -> Any:
@@ -180,16 +180,16 @@ def wait_for_use(file: Path) -> Any:
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"tokens": [{"name": "x"}]}', b"\xff" * 99])
 def test_a_damaged_file_opens_nothing_now_or_later(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tokens.json").write_bytes(content)
-    door = Door(tmp_path)
+    door = Gateway(tmp_path)
     door.rejected()
     assert door.kinds[0] == "state.damaged"
     wait_for((tmp_path / "tokens.json").exists, "a new file", sleep=hub.sleep)
     assert (tmp_path / "tokens.json.damaged-1").read_bytes() == content
-    Door(tmp_path).rejected()
+    Gateway(tmp_path).rejected()
 
 
 def test_a_token_that_cannot_be_saved_closes_nothing(tmp_path: Path) -> None:
-    door = Door(tmp_path / "missing")
+    door = Gateway(tmp_path / "missing")
     (tmp_path / "missing").rmdir()
     with pytest.raises(NotSavedError):
         door.make("first")
@@ -199,14 +199,14 @@ def test_a_token_that_cannot_be_saved_closes_nothing(tmp_path: Path) -> None:
     secret = door.make("first")
     assert door.who(bearer=secret) == "token first: viewer"
     door.rejected()
-    assert Door(tmp_path / "missing").who(bearer=secret) == "token first: viewer"
+    assert Gateway(tmp_path / "missing").who(bearer=secret) == "token first: viewer"
 
 
 # --- failed logins
 
 
 def test_who_fails_often_has_to_wait_and_others_do_not(clock: Clock) -> None:
-    door = Door()
+    door = Gateway()
     secret = door.make("grafana")
     for _ in range(BURST + 1):
         assert door.rejected("192.0.2.66", bearer="wrong").wait is None
@@ -221,7 +221,7 @@ def test_who_fails_often_has_to_wait_and_others_do_not(clock: Clock) -> None:
 
 
 def test_who_shares_an_address_with_somebody_hostile_goes_on(clock: Clock) -> None:
-    door = Door()
+    door = Gateway()
     secret = door.make("grafana")
     door.who(bearer=secret)
     for _ in range(100):
