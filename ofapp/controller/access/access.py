@@ -20,6 +20,7 @@ from ofapp.controller.access.events import (
     API_LOGIN_LIMITED_CLEARED,
     API_LOGIN_REJECTED,
 )
+from ofapp.controller.access.roles import UserRole
 from ofapp.controller.access.sessions import LONGEST, Sessions
 from ofapp.controller.access.tokens import Token, Tokens
 

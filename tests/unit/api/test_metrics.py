@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.controller.network import Network
 from tests.unit.api.clients import Clients
-from tests.unit.api.network import DPID, FULL, first_hop_network, mac, standing, port_counters
+from tests.unit.api.network import DPID, FULL, first_hop_network, mac, port_counters, standing
 
 BR0 = {"datapath_id": DPID, "bridge": "br0"}
 BR1 = {"datapath_id": FULL, "bridge": "br1"}
