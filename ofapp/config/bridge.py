@@ -7,12 +7,20 @@ change at run time is made to a copy of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictStr,
+    WithJsonSchema,
+    model_validator,
+)
 
+from ofapp.bridge.first_hop.binding import BoundAddress
 from ofapp.bridge.params import policy
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.config.acl import Acl, AclName, acl_params
@@ -43,6 +51,25 @@ class Static(Model):
     mac: HostMac
     vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
     port: PortName = Field(description="the port's name")
+
+
+def _bound_address(text: str) -> str:
+    return str(BoundAddress.parse(text))
+
+
+class Binding(Model):
+    """An address that a host may use where its port checks that."""
+
+    mac: HostMac
+    vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
+    port: PortName = Field(description="the port's name")
+    address: Annotated[StrictStr, AfterValidator(_bound_address)] = Field(
+        description="an IPv4 or IPv6 address, or a prefix that is routed to the host"
+    )
+
+
+Entry = Static | MdbEntry | Binding
+"""What users add to a bridge, in the file and at run time."""
 
 
 class _Named(Model):
@@ -139,6 +166,10 @@ class Bridge(BridgeSettings):
     mirrors: dict[VlanName, Mirror] = Field({}, description="by a name of your own")
     static: tuple[Static, ...] = Field((), description="addresses that neither move nor age")
     mdb: tuple[MdbEntry, ...] = Field((), description="multicast groups that ports get for good")
+    bindings: tuple[Binding, ...] = Field(
+        (),
+        description="addresses that hosts may use, beside those that they get by DHCP and the like",
+    )
 
     @classmethod
     def effective(cls, defaults: BridgeSettings, own: Bridge) -> Bridge:
@@ -179,6 +210,12 @@ class Bridge(BridgeSettings):
         for key in self.ports:
             values["ports"][key] = given[key]
         return values
+
+    def entries(self) -> Iterator[tuple[str, int, Entry]]:
+        """The entries of all kinds, each with the name of its list and its place there."""
+        for name in ("static", "mdb", "bindings"):
+            for at, entry in enumerate(getattr(self, name)):
+                yield name, at, entry
 
     def vlan(self, vid: int) -> Vlan:
         """The section of a VLAN."""

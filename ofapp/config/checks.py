@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ofapp.bridge import multicast
+from ofapp.bridge.first_hop.params import MAX_BINDINGS
 from ofapp.config.acl import acl_params, acl_warnings
 from ofapp.config.base import FaultsError, Path, port_number, similar
-from ofapp.config.bridge import Bridge, Static
-from ofapp.config.multicast import MdbEntry
-from ofapp.config.trust_warnings import trust_warnings
+from ofapp.config.bridge import Bridge
+from ofapp.config.trust import GUESTS
 
 Fault = tuple[Path, str]
 
@@ -31,8 +31,43 @@ def warnings(where: str, bridge: Bridge) -> list[str]:
             for name, own in rules.items()
             for what in acl_warnings(own)
         ),
-        *(f"{where}.ports.{key}: {what}" for key, what in trust_warnings(bridge)),
+        *(f"{where}.ports.{key}: {what}" for key, what in _trust_warnings(bridge)),
     ]
+
+
+def _trust_warnings(bridge: Bridge) -> Iterator[tuple[str, str]]:
+    """(key of the port, the warning) of each word that was probably not meant."""
+    for key, port in bridge.ports.items():
+        if port.trust not in GUESTS:
+            continue
+        if key == "LOCAL":
+            yield key, f"LOCAL is the switch's own host, which trust {port.trust} takes for a guest"
+        if "all" in (port.vlan.trunk or ()):
+            yield key, "a guest that is a trunk of all VLANs can send in each: name its VLANs"
+        if port.stp.bpdu_guard and not (bridge.stp.enabled and port.stp.enabled):
+            yield key, "spanning tree is off here: BPDU guard does not stop a guest's BPDUs"
+    yield from _all_guests(bridge)
+    yield from _members(bridge)
+
+
+def _all_guests(bridge: Bridge) -> Iterator[tuple[str, str]]:
+    """Warnings about a pattern for all ports."""
+    port = bridge.ports.get("*")
+    if port is None or port.trust not in GUESTS:
+        return
+    if all(other.trust in GUESTS for other in bridge.ports.values()):
+        yield "*", "all ports are guests: give the port to routers and servers trust: uplink"
+    elif "LOCAL" not in bridge.ports:
+        yield "*", "the switch's own port is a guest, too, unless LOCAL has another trust"
+
+
+def _members(bridge: Bridge) -> Iterator[tuple[str, str]]:
+    """Warnings about members of aggregations that fit a pattern for guests."""
+    for name, lag in bridge.lags.items():
+        guests = [own for own in lag.members if bridge.port(own, -1).trust in GUESTS]
+        if guests and bridge.port(name, -1).trust not in GUESTS:
+            what = f"{', '.join(guests)} fit a pattern for guests, which does not hold for members"
+            yield name, f"{what} of {name}: set the trust of {name}"
 
 
 def _vlan_names(bridge: Bridge) -> Iterator[Fault]:
@@ -53,8 +88,7 @@ def _vlan_refs(bridge: Bridge) -> Iterator[Fault]:
     given: list[tuple[Path, int | str]] = []
     for key, port in bridge.ports.items():
         given += [(("ports", key, "vlan", way), ref) for way, ref in port.vlan.refs()]
-    given += [(("static", at, "vlan"), entry.vlan) for at, entry in enumerate(bridge.static)]
-    given += [(("mdb", at, "vlan"), entry.vlan) for at, entry in enumerate(bridge.mdb)]
+    given += [((name, at, "vlan"), entry.vlan) for name, at, entry in bridge.entries()]
     for path, ref in given:
         if isinstance(ref, str) and ref not in names:
             yield path, unknown("VLAN", ref, names)
@@ -126,12 +160,24 @@ def _twice(bridge: Bridge) -> Iterator[Fault]:
             what = f"{entry.mac} has a static entry in VLAN {entry.vlan} already"
             yield ("static", at, "mac"), what
         seen.add((entry.vlan, entry.mac))
-        if entry.port in {mirror.to for mirror in bridge.mirrors.values()}:
-            yield ("static", at, "port"), f"{entry.port} gets copies of frames only, no host's own"
     for at, group in enumerate(bridge.mdb):
         if group in seen:
             yield ("mdb", at), "this entry is there twice"
         seen.add(group)
+    for at, binding in enumerate(bridge.bindings):
+        if (binding.vlan, binding.address) in seen:
+            what = f"{binding.address} has a binding in VLAN {binding.vlan} already"
+            yield ("bindings", at, "address"), what
+        seen.add((binding.vlan, binding.address))
+    if len(bridge.bindings) > MAX_BINDINGS:
+        yield ("bindings",), f"must have at most {MAX_BINDINGS} entries"
+
+
+def _hosts_on_targets(bridge: Bridge) -> Iterator[Fault]:
+    targets = {mirror.to for mirror in bridge.mirrors.values()}
+    for name, at, entry in bridge.entries():
+        if entry.port in targets and name != "mdb":
+            yield (name, at, "port"), f"{entry.port} gets copies of frames only, no host's own"
 
 
 def _lags(bridge: Bridge) -> Iterator[Fault]:
@@ -166,8 +212,7 @@ def local_members(key: str, bridge: Bridge) -> Iterator[Fault]:
 def _named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
     """Every reference to a single port, except as a member."""
     yield from ((("ports", key), key) for key in bridge.ports)
-    yield from ((("static", at, "port"), entry.port) for at, entry in enumerate(bridge.static))
-    yield from ((("mdb", at, "port"), entry.port) for at, entry in enumerate(bridge.mdb))
+    yield from (((name, at, "port"), entry.port) for name, at, entry in bridge.entries())
     for name, mirror in bridge.mirrors.items():
         yield ("mirrors", name, "to"), mirror.to
         for way in ("ingress", "egress", "both"):
@@ -181,11 +226,8 @@ def _named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
 
 
 def _membership(bridge: Bridge) -> Iterator[Fault]:
-    entries: list[tuple[Path, Static | MdbEntry]] = []
-    entries += [(("static", at), static) for at, static in enumerate(bridge.static)]
-    entries += [(("mdb", at), group) for at, group in enumerate(bridge.mdb)]
     numbered = any(port_number(key) is not None for key in bridge.ports)
-    for path, entry in entries:
+    for name, at, entry in bridge.entries():
         if numbered and entry.port not in bridge.ports:
             continue  # it may be one of those given by number
         try:
@@ -195,7 +237,7 @@ def _membership(bridge: Bridge) -> Iterator[Fault]:
             continue  # an unknown VLAN, which `_vlan_refs` reports
         if not vlans.has(vid):
             where = "takes nothing untagged as such" if vid == 0 else f"is not in VLAN {vid}"
-            yield (*path, "vlan"), f"port {entry.port} {where}"
+            yield (name, at, "vlan"), f"port {entry.port} {where}"
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
@@ -217,5 +259,6 @@ _CHECKS: tuple[Callable[[Bridge], Iterable[Fault]], ...] = (
     _mirrors,
     _lags,
     _twice,
+    _hosts_on_targets,
     _membership,
 )

@@ -33,7 +33,7 @@ from tests.unit.recorded_events import RecordedEvents
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
 GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1", proto="zebra")
-ASKED = RunTimeEntries((ENTRY,), (GROUP,), requested=True)
+ASKED = RunTimeEntries((ENTRY, GROUP), requested=True)
 FILE = "entries-0000000000000001.json"
 
 
@@ -57,7 +57,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def kept(state: State, bridge: int = 1) -> RunTimeEntries | None:
     own = state.entries.load(bridge)
-    return None if own is None else RunTimeEntries(own.static, own.mdb)
+    return None if own is None else RunTimeEntries(own.entries)
 
 
 def test_entries_outlive_the_process(tmp_path: Path, events: RecordedEvents) -> None:
@@ -65,7 +65,7 @@ def test_entries_outlive_the_process(tmp_path: Path, events: RecordedEvents) -> 
     state.entries.save(1, ASKED).wait()
     state.entries.save(1, ASKED).wait()
     again = State(tmp_path, events)
-    assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
+    assert kept(again) == RunTimeEntries((ENTRY, GROUP))
     assert kept(again, 2) is None
     again.entries.save(1, RunTimeEntries(requested=True)).wait()
     assert kept(State(tmp_path, events)) == RunTimeEntries()
@@ -111,7 +111,7 @@ class TestDatapathIdsThatComeAndGo:
             state.entries.save(datapath_id, RunTimeEntries((OTHER,)))
         state.finish(5)
         again = State(tmp_path, events)
-        assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(again) == RunTimeEntries((ENTRY, GROUP))
         assert [at for at in range(9) if kept(again, at)] == [1, 5, 6, 7]
         assert events.kinds == ["state.limit"] * 3
 
@@ -212,13 +212,13 @@ class TestDamage:
         (tmp_path / FILE).write_text(text)
         state = State(tmp_path, events)
         assert kept(state) is None  # so it is asked of the switch
-        assert kept(state, 2) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(state, 2) == RunTimeEntries((ENTRY, GROUP))
         (event,) = events
         assert event.kind == "state.damaged"
         assert why in event.message
         assert (tmp_path / f"{FILE}.damaged-1").read_text() == text
         state.entries.save(1, ASKED).wait()
-        assert kept(State(tmp_path)) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(State(tmp_path)) == RunTimeEntries((ENTRY, GROUP))
         (tmp_path / FILE).write_text(text)
         State(tmp_path)
         assert (tmp_path / f"{FILE}.damaged-2").read_text() == text
@@ -256,10 +256,10 @@ class TestDamage:
         state = State(tmp_path, RecordedEvents())
         state.snapshots["stp"].load(1)
         known = kept(state)
-        assert known is None or all(isinstance(own, StaticEntry) for own in known.static)
+        assert known is None or all(isinstance(own, StaticEntry) for own in known.entries)
         state.entries.save(1, ASKED).wait()
         state.finish(5)
-        assert kept(State(tmp_path, RecordedEvents())) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(State(tmp_path, RecordedEvents())) == RunTimeEntries((ENTRY, GROUP))
 
 
 class TestDisksThatFail:
@@ -276,7 +276,7 @@ class TestDisksThatFail:
         with pytest.raises(NotSavedError):  # the same again is not saved either
             state.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
         assert kept(State(small)) == RunTimeEntries(
-            (ENTRY,), (GROUP,)
+            (ENTRY, GROUP)
         )  # what was saved is there as it was
         assert not [path for path in small.iterdir() if path.name.endswith(storage.PART)]
         fill.unlink()
@@ -290,7 +290,7 @@ class TestDisksThatFail:
         State(small).entries.save(1, ASKED).wait()
         subprocess.run(["mount", "-o", "remount,ro", small], check=True)
         state = State(small, events)
-        assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(state) == RunTimeEntries((ENTRY, GROUP))
         events.wait_for("state.unsaved")
         with pytest.raises(NotSavedError, match="Read-only") as error:
             state.entries.save(1, RunTimeEntries(requested=True)).wait()
@@ -305,7 +305,7 @@ class TestDisksThatFail:
         events.wait_for("state.unsaved")
         with pytest.raises(NotSavedError):
             state.entries.save(1, ASKED).wait()
-        assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(state) == RunTimeEntries((ENTRY, GROUP))
 
     def test_one_that_hangs_holds_up_nobody(
         self, tmp_path: Path, events: RecordedEvents, monkeypatch: pytest.MonkeyPatch
@@ -335,7 +335,7 @@ class TestDisksThatFail:
         assert turns > 10
         answers.set()
         events.wait_for("state.saved")
-        assert kept(State(tmp_path)) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(State(tmp_path)) == RunTimeEntries((ENTRY, GROUP))
 
     def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, tmp_path: Path) -> None:
         state = State(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 
@@ -30,6 +30,23 @@ class BoundAddress(NamedTuple):
     octets: bytes
     bits: int
 
+    @classmethod
+    def parse(cls, text: str) -> BoundAddress:
+        """From text, as `10.0.0.5` or `2001:db8:7::/56`; ValueError."""
+        address, slash, bits = text.partition("/")
+        try:
+            if "%" in address or (slash and not (bits.isascii() and bits.isdigit())):
+                raise ValueError
+            network = ip_network(text, strict=False)
+        except ValueError:
+            raise ValueError(f"{text!r} is no IPv4 or IPv6 address, and no prefix") from None
+        if ip_address(address) != network.network_address:
+            raise ValueError(f"{text} is no prefix: bits after the first {bits} are set")
+        bound = cls(network.network_address.packed, network.prefixlen)
+        if not bound.usable:
+            raise ValueError(f"{text} is not an address that a host can have")
+        return bound
+
     def __str__(self) -> str:
         text = str(ip_address(self.octets))
         return text if self.whole else f"{text}/{self.bits}"
@@ -38,6 +55,19 @@ class BoundAddress(NamedTuple):
     def whole(self) -> bool:
         """Whether it is one address and no prefix."""
         return self.bits == 8 * len(self.octets)
+
+    @property
+    def usable(self) -> bool:
+        """Whether a host can have it."""
+        octets, bits = self
+        most = 8 * len(octets)
+        if most not in (32, 128) or not 0 < bits <= most:
+            return False
+        if int.from_bytes(octets, "big") & ((1 << most - bits) - 1):
+            return False
+        if most == 32:
+            return octets[0] not in (0, 127) and octets[0] < 224
+        return octets[0] != 0xFF and any(octets[:15])
 
 
 @dataclass(frozen=True, slots=True)

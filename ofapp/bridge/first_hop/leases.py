@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ofapp.bridge.effects import ForwardFrame
 from ofapp.bridge.first_hop.binding import Binding
-from ofapp.bridge.first_hop.bindings.bindings import Bindings, usable
+from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.dhcp.snooping import DhcpSnooping
 from ofapp.bridge.first_hop.dhcp.verdict import Ended, Leased
@@ -63,7 +63,7 @@ class Leases:
     def _lease(self, fact: Leased, changes: Changes) -> bool:
         """Bind what is granted; gives whether the server's message may be forwarded."""
         port = self._port(fact)
-        if port is None or not self._guards(port) or not usable(fact.address):
+        if port is None or not self._guards(port) or not fact.address.usable:
             return True
         ends = None if fact.lifetime is None else changes.at + fact.lifetime
         key = port.name, fact.vid, fact.mac, fact.address, fact.origin

@@ -227,6 +227,10 @@ class FirstHop(Protocol[BridgeParams]):
         """All bindings; changes meanwhile are safe."""
         return iter(self._table)
 
+    def binding(self, vid: int, address: BoundAddress) -> Binding | None:
+        """The binding of exactly this address or prefix."""
+        return self._table.get(vid, address)
+
     def having(self, address: bytes) -> Iterable[Binding]:
         """The bindings with this address, or with a prefix that has it; one for each VLAN."""
         found: dict[int, Binding] = {}

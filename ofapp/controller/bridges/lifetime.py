@@ -12,19 +12,19 @@ import time
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import OwnAgents
-from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports.port import SURE
 from ofapp.bridge.state import SharedState
 from ofapp.common import hub
+from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.bridges.events import BRIDGE_FORGOTTEN, BRIDGE_LIMIT
 from ofapp.controller.bridges.shared import Shared
-from ofapp.controller.configuration.events import CONFIG_RESTORED
-from ofapp.controller.configuration.run_time_entries import SavedEntries
-from ofapp.controller.configuration.running import permanent_entries, static_entries
+from ofapp.controller.configuration.events import CONFIG_RESTORED, CONFIG_SKIPPED
+from ofapp.controller.configuration.run_time_entries import SavedEntries, follow_file
 from ofapp.controller.state.saving import Ticket
 from ofapp.controller.state.store import State
 
@@ -186,9 +186,8 @@ class Lifetime:
         bridge = Bridge(datapath_id, self._running.params(datapath_id), self._shared_state)
         self._absentees.greet(bridge)
         self._set_trace(bridge)
-        for entry in static_entries(configuration):
-            bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
-        for group in permanent_entries(configuration):
-            bridge.add_permanent(group, time.monotonic())
+        for effect in follow_file(bridge, Settings(), configuration, time.monotonic()):
+            if isinstance(effect, Event) and effect.of is CONFIG_SKIPPED:
+                self._events.emit(datapath_id, effect)
         self._state.restore(bridge)
         return bridge

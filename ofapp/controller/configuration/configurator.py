@@ -10,20 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ofapp.bridge import answers
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.event import Event
-from ofapp.bridge.input_error import InputError
-from ofapp.bridge.mac import parse_mac
-from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.datapath import Changes
 from ofapp.controller.bridges.shared import Shared
-from ofapp.controller.configuration.events import CONFIG_SKIPPED
 from ofapp.controller.configuration.plan import BridgePlan, plan_file
-from ofapp.controller.configuration.run_time_entries import SavedEntries
-from ofapp.controller.configuration.running import permanent_entries, static_entries
+from ofapp.controller.configuration.run_time_entries import SavedEntries, follow_file
 from ofapp.controller.state.saving import Ticket
 
 SwitchChanges = Callable[[], Changes | None]
@@ -93,43 +87,10 @@ class Configurator:
 
 
 def _effects(plan: BridgePlan) -> list[Effect]:
-    """Effects that apply a plan.
-
-    Entries made over the API stay; an entry of the file that the API has moved is the API's.
-    """
+    """Effects that apply a plan."""
     bridge, now = plan.bridge, time.monotonic()
     effects = bridge.set_params(plan.new.params(), now)
     if plan.filed is None:
         return effects
-    effects += _static(bridge, plan.filed, plan.new, now)
-    effects += _permanent(bridge, plan.filed, plan.new, now)
+    effects += follow_file(bridge, plan.filed, plan.new, now)
     return [*effects, LookAgain()] if effects else []
-
-
-def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[Effect]:
-    before = {(own.vlan, parse_mac(own.mac)): own.port for own in static_entries(filed)}
-    after = {(own.vlan, parse_mac(own.mac)): own.port for own in static_entries(new)}
-    done: list[Effect] = []
-    for (vid, mac), port in before.items():
-        if (vid, mac) not in after and answers.static_entries(bridge).get((vid, mac)) == port:
-            done += bridge.remove_static(vid, mac)
-    for (vid, mac), port in after.items():
-        if answers.static_entries(bridge).get((vid, mac)) != port:
-            try:
-                done += bridge.add_static(vid, mac, port, now)
-            except InputError as error:
-                done.append(CONFIG_SKIPPED.event(str(error)))
-    return done
-
-
-def _permanent(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[Effect]:
-    before, after = permanent_entries(filed), permanent_entries(new)
-    kept, present = {entry.key for entry in after}, {*answers.permanent_entries(bridge)}
-    done: list[Effect] = []
-    for entry in before:
-        if entry.key not in kept and entry in present:
-            done += bridge.remove_permanent(entry, now)
-    for entry in after:
-        if entry not in present:
-            done += bridge.add_permanent(entry, now)
-    return done

@@ -1,22 +1,18 @@
-"""Static and permanent multicast entries that were set at run time and outlive the process.
+"""Entries that users add to bridges: those of the file follow the file, the others are stored.
 
-Entries of the configuration file are not stored.
+Entries made over the API stay; an entry of the file that the API has moved is the API's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ofapp.bridge import answers, multicast
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.mac import format_mac
-from ofapp.controller.configuration.running import (
-    RunningConfiguration,
-    permanent_entries,
-    static_entries,
-    static_keys,
-)
-from ofapp.controller.state.entries import EntryStore, MdbEntry, RunTimeEntries, StaticEntry
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.input_error import InputError
+from ofapp.config.bridge import Bridge as Settings
+from ofapp.controller.configuration.events import CONFIG_SKIPPED
+from ofapp.controller.configuration.running import RunningConfiguration
+from ofapp.controller.state.entries import EntryStore, RunTimeEntries
+from ofapp.controller.state.entry_kinds import KINDS
 from ofapp.controller.state.saving import Ticket
 
 
@@ -33,26 +29,26 @@ class SavedEntries:
 
     def save(self, bridge: Bridge, requested: bool = False) -> Ticket:
         """Store the bridge's present entries.  requested: a user has set or removed one."""
-        entries = RunTimeEntries(
-            tuple(self._static(bridge)), tuple(self._permanent(bridge)), requested
-        )
-        return self._store.save(bridge.datapath_id, entries)
+        settings = self._running.filed(bridge.datapath_id)
+        configured = {entry for kind in KINDS for entry in kind.filed(settings)}
+        present = (entry for kind in KINDS for entry in kind.present(bridge))
+        entries = tuple(entry for entry in present if entry not in configured)
+        return self._store.save(bridge.datapath_id, RunTimeEntries(entries, requested))
 
-    def _static(self, bridge: Bridge) -> Iterator[StaticEntry]:
-        configured = static_keys(static_entries(self._running.filed(bridge.datapath_id)))
-        for (vid, mac), port in answers.static_entries(bridge).items():
-            if (vid, mac) not in configured:
-                yield StaticEntry(vid, format_mac(mac), port)
 
-    def _permanent(self, bridge: Bridge) -> Iterator[MdbEntry]:
-        configured = permanent_entries(self._running.filed(bridge.datapath_id))
-        for entry in answers.permanent_entries(bridge):
-            if entry not in configured:
-                yield MdbEntry(
-                    entry.vid,
-                    multicast.text(entry.group),
-                    entry.port,
-                    None if entry.source is None else multicast.text(entry.source),
-                    tuple(map(multicast.text, entry.exclude)),
-                    entry.proto,
-                )
+def follow_file(bridge: Bridge, before: Settings, after: Settings, now: float) -> list[Effect]:
+    """Change a bridge's entries as the file has changed; logs those that cannot be added."""
+    effects: list[Effect] = []
+    for kind in KINDS:
+        filed = {entry.key for entry in kind.filed(after)}
+        present = {entry.key: entry for entry in kind.present(bridge)}
+        for entry in kind.filed(before):
+            if entry.key not in filed and present.get(entry.key) == entry:
+                effects += entry.remove(bridge, now)
+        for entry in kind.filed(after):
+            if present.get(entry.key) != entry:
+                try:
+                    effects += entry.put(bridge, True, now)
+                except InputError as error:
+                    effects.append(CONFIG_SKIPPED.event(str(error)))
+    return effects

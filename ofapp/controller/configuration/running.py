@@ -7,14 +7,12 @@ time must not open because a controller has crashed, or another one has taken th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import ValidationError
 
 from ofapp.bridge import bridge as core
 from ofapp.bridge.event import Event
-from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.config import Config
@@ -23,7 +21,6 @@ from ofapp.config.compare import Numbers, carried, differences
 from ofapp.config.port import PortSection
 from ofapp.controller.configuration.events import CONFIG_AMBIGUOUS
 from ofapp.controller.state.document import Store
-from ofapp.controller.state.entries import StaticEntry
 from ofapp.controller.state.saving import Ticket
 from ofapp.controller.state.settings import RunTimeSettings
 
@@ -129,23 +126,3 @@ class RunningConfiguration:
         named = {name: numbers[name] for name in bridge.ports if name in numbers}
         settings = RunTimeSettings(filed.values(), bridge.values(), named)
         return self._store.save(datapath_id, settings)
-
-
-def static_entries(bridge: Bridge) -> list[StaticEntry]:
-    """The static entries of the file, VLANs by VID."""
-    return [StaticEntry(bridge.vid(own.vlan), own.mac, own.port) for own in bridge.static]
-
-
-def permanent_entries(bridge: Bridge) -> list[PermanentEntry]:
-    """The permanent multicast entries of the file."""
-    return [
-        PermanentEntry.parse(
-            bridge.vid(own.vlan), own.group, own.port, own.source, own.exclude, own.proto
-        )
-        for own in bridge.mdb
-    ]
-
-
-def static_keys(entries: Iterable[StaticEntry]) -> set[tuple[int, int]]:
-    """(vid, mac) of each."""
-    return {(entry.vlan, parse_mac(entry.mac)) for entry in entries}

@@ -14,6 +14,7 @@ bridge, and a change of one bridge writes little.  Invalid files are set aside a
 keep the controller from starting.  Slow operations run outside the event loop (`saving`).
 """
 
-from ofapp.controller.state.entries import MdbEntry, RunTimeEntries, StaticEntry
+from ofapp.controller.state.entries import RunTimeEntries
+from ofapp.controller.state.entry_kinds import BindingEntry, MdbEntry, StaticEntry
 from ofapp.controller.state.saving import NotSavedError
 from ofapp.controller.state.settings import AcceptedFile

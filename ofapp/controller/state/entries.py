@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.mac import is_group, parse_mac
-from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
+from ofapp.bridge.input_error import InputError
 from ofapp.common import hub
 from ofapp.controller.state.document import Document, Store, loaded, report_damage
+from ofapp.controller.state.entry_kinds import KINDS, UserEntry
 from ofapp.controller.state.events import STATE_LIMIT
 from ofapp.controller.state.saving import Emit, Ticket
 from ofapp.controller.state.storage import Storage
@@ -35,77 +35,22 @@ MAX_REPORTED = 10
 """Most mistakes of a file that are reported."""
 
 
-def _check_place(vlan: Any, port: Any) -> None:
-    if type(vlan) is not int or not 0 <= vlan <= 4094:
-        raise ValueError(f"{vlan!r} is not a VID")
-    if not isinstance(port, str):
-        raise TypeError(f"{port!r} is not the name of a port")
-
-
-@dataclass(frozen=True, slots=True)
-class StaticEntry:
-    """vlan: VID; mac: text form; port: the port's name."""
-
-    vlan: int
-    mac: str
-    port: str
-
-    def __post_init__(self) -> None:
-        _check_place(self.vlan, self.port)
-        mac = parse_mac(self.mac)
-        if not mac or is_group(mac):
-            raise ValueError(f"{self.mac} is not the address of one host")
-
-
-@dataclass(frozen=True, slots=True)
-class MdbEntry:
-    """A permanent multicast entry.  vlan: VID; port: its name; addresses in text form."""
-
-    vlan: int
-    group: str
-    port: str
-    source: str | None = None
-    exclude: tuple[str, ...] = ()
-    proto: str = STATIC
-
-    def __post_init__(self) -> None:
-        _check_place(self.vlan, self.port)
-        object.__setattr__(self, "exclude", tuple(self.exclude))  # a list in JSON
-        entry = self.permanent()
-        check_addresses(entry.group, entry.source, entry.exclude)
-
-    def permanent(self) -> PermanentEntry:
-        """The entry for a bridge."""
-        return PermanentEntry.parse(
-            self.vlan, self.group, self.port, self.source, self.exclude, self.proto
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class RunTimeEntries:
-    """A bridge's static and permanent multicast entries.
+    """The entries of a bridge, of all kinds.
 
     requested: a user has set or removed one of them; otherwise they were read from the switch.
     """
 
-    static: tuple[StaticEntry, ...] = ()
-    mdb: tuple[MdbEntry, ...] = ()
+    entries: tuple[UserEntry, ...] = ()
     requested: bool = False
-
-    @property
-    def empty(self) -> bool:
-        """Whether there are no entries."""
-        return not (self.static or self.mdb)
 
 
 def _encode(entries: RunTimeEntries) -> bytes:
-    document = {
-        "version": VERSION,
-        "asked": entries.requested,
-        "static": [*map(asdict, entries.static)],
-        "mdb": [*map(asdict, entries.mdb)],
-    }
-    return json.dumps(document, indent=1).encode()
+    lists: dict[str, list[Any]] = {kind.list_name: [] for kind in KINDS}
+    for entry in entries.entries:
+        lists[entry.list_name].append(asdict(entry))  # type: ignore[call-overload]
+    return json.dumps({"version": VERSION, "asked": entries.requested, **lists}, indent=1).encode()
 
 
 def _decode(data: bytes) -> RunTimeEntries:
@@ -128,39 +73,36 @@ def _decode_first(data: bytes) -> tuple[dict[int, RunTimeEntries], list[str]]:
             if not 0 < datapath_id < 1 << 64:
                 raise ValueError("no datapath id")
             entries = _entries(bridge, requested=False)
-            by_bridge[datapath_id] = RunTimeEntries(
-                entries.static, entries.mdb, requested=not entries.empty
-            )
+            by_bridge[datapath_id] = replace(entries, requested=bool(entries.entries))
         except (ValueError, TypeError) as error:
             wrong.append(f"bridge {name}: {error}")
     return by_bridge, wrong
 
 
 def _entries(bridge: Any, requested: bool) -> RunTimeEntries:
-    """Entries of a bridge; older versions wrote no `mdb`."""
+    """Entries of a bridge; older versions wrote fewer kinds, but always `static`."""
     if type(bridge) is not dict or type(bridge.get("static")) is not list:
         raise ValueError("it has no list of static entries")
-    mdb = bridge.get("mdb", [])
-    if type(mdb) is not list:
-        raise ValueError("mdb is not a list")
-    try:
-        return RunTimeEntries(
-            tuple(StaticEntry(**entry) for entry in bridge["static"]),
-            tuple(MdbEntry(**entry) for entry in mdb),
-            requested,
-        )
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"an entry is none: {error}") from None
+    entries: list[UserEntry] = []
+    for kind in KINDS:
+        stored = bridge.get(kind.list_name, [])
+        if type(stored) is not list:
+            raise ValueError(f"{kind.list_name} is not a list")
+        try:
+            entries += [kind(**entry) for entry in stored]
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"an entry is none: {error}") from None
+    return RunTimeEntries(tuple(entries), requested)
 
 
 def _restore(bridge: Bridge, entries: RunTimeEntries) -> Iterable[str]:
-    """Add the entries to those of the file, which they replace."""
+    """Add the entries to those of the file, which they replace; a binding does not replace one."""
     now = time.monotonic()
-    for static in entries.static:
-        bridge.add_static(static.vlan, parse_mac(static.mac), static.port, now)
-    for entry in entries.mdb:
-        bridge.add_permanent(entry.permanent(), now)
-    return ()
+    for entry in entries.entries:
+        try:
+            entry.put(bridge, False, now)
+        except InputError as error:
+            yield str(error)
 
 
 _FIRST = Document(
@@ -185,8 +127,8 @@ class EntryStore(Store[RunTimeEntries]):
         """See `Store`: bridges whose entries no user has requested are bounded."""
         old = self._values.get(datapath_id)
         if old is not None and old.requested and not value.requested:
-            value = RunTimeEntries(value.static, value.mdb, requested=True)
-        sync &= value.requested or not value.empty
+            value = replace(value, requested=True)
+        sync &= value.requested or bool(value.entries)
         ticket = super().save(datapath_id, value, sync, first and value.requested)
         self._forget_unrequested()
         return ticket
@@ -195,9 +137,9 @@ class EntryStore(Store[RunTimeEntries]):
         if len(self._values) <= MAX_UNREQUESTED:
             return
         unrequested = [known for known, own in self._values.items() if not own.requested]
-        unrequested.sort(key=lambda known: not self._values[known].empty)
+        unrequested.sort(key=lambda known: bool(self._values[known].entries))
         for datapath_id in unrequested[:-MAX_UNREQUESTED]:
-            if not self._values[datapath_id].empty:
+            if self._values[datapath_id].entries:
                 message = (
                     f"its entries are not stored: {MAX_UNREQUESTED} bridges have unrequested ones"
                 )
@@ -232,7 +174,7 @@ class EntryStore(Store[RunTimeEntries]):
 ENTRIES = Document(
     "entries",
     synced=True,
-    setting="static entries",
+    setting="static entries, bindings",
     damaged="its entries are what the switch holds",
     limit=64 << 20,
     encode=_encode,

@@ -144,7 +144,7 @@ def test_they_are_lost_when_another_member_has_it_and_that_is_reported(
     heal(owner.client)
     owner.events.wait_for("state.lost")
     assert owner.events.kinds == ["state.unsaved", "state.lost"]
-    assert "static entries and settings" in owner.events[-1].message
+    assert "static entries, bindings and settings" in owner.events[-1].message
     wait_for(lambda: owner.state.unsaved is None, "nothing to be unsaved", sleep=hub.sleep)
     assert owner.events.kinds == ["state.unsaved", "state.lost"]
     assert owner.etcd.records == before

@@ -28,7 +28,7 @@ from tests.unit.recorded_events import RecordedEvents
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
 GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1", proto="zebra")
-ASKED = RunTimeEntries((ENTRY,), (GROUP,), requested=True)
+ASKED = RunTimeEntries((ENTRY, GROUP), requested=True)
 SETTINGS = "settings-0000000000000001.json"
 NUMBERS = b'{"version": 1, "filed": {}, "running": {}, "numbers": {"eth0": "one"}}'
 
@@ -106,7 +106,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 def kept(state: State, bridge: int = 1) -> RunTimeEntries | None:
     entries = state.entries.load(bridge)
-    return None if entries is None else RunTimeEntries(entries.static, entries.mdb)
+    return None if entries is None else RunTimeEntries(entries.entries)
 
 
 class TestEveryStore:
@@ -115,7 +115,7 @@ class TestEveryStore:
         state.entries.save(1, ASKED).wait()
         state.entries.save(1, ASKED).wait()
         again = store.open(1, 2)
-        assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(again) == RunTimeEntries((ENTRY, GROUP))
         assert kept(again, 2) is None
         again.entries.save(1, RunTimeEntries(requested=True)).wait()
         assert kept(store.open(1)) == RunTimeEntries()
@@ -304,7 +304,7 @@ class TestWhoHasLostASwitch:
         former.release(1)
         assert kept(former) is None
         owner = members.open(1)
-        assert kept(owner) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(owner) == RunTimeEntries((ENTRY, GROUP))
         assert owner.snapshots["stp"].load(1) == {"tree": 1}
 
 
@@ -326,7 +326,7 @@ class TestEtcdThatIsAway:
         state.snapshots["stp"].save(1, {"tree": "new"})
         state.finish(0.2)
         assert members.events.kinds == ["state.unsaved"]
-        assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(state) == RunTimeEntries((ENTRY, GROUP))
         # Somebody else takes over meanwhile: the old tree is there, but the switch says no.
         assert document(etcd, members, "bridge-0000000000000001.json")["snapshot"] == {
             "tree": "old"
@@ -340,7 +340,7 @@ class TestEtcdThatIsAway:
         members.events.wait_for("state.saved")
         assert members.events.kinds == ["state.unsaved", "state.saved"]
         again = members.open(1)
-        assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(again) == RunTimeEntries((ENTRY, GROUP))
         assert again.snapshots["stp"].load(1) == {"tree": "new"}
 
     def test_that_is_full_says_so(
@@ -354,7 +354,7 @@ class TestEtcdThatIsAway:
         assert error.value.full
         etcd.full = False
         members.events.wait_for("state.saved")
-        assert kept(members.open(1)) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert kept(members.open(1)) == RunTimeEntries((ENTRY, GROUP))
 
     def test_that_has_done_what_it_did_not_say_is_not_taken_for_somebody_else(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch

@@ -159,7 +159,7 @@ class Bindings:
             raise InputError("vlan", f"{new.vid} is not a VID: 0 (untagged) to 4094")
         if not new.mac or is_group(new.mac):
             raise InputError("mac", f"{format_mac(new.mac)} is not the address of one host")
-        if not usable(new.address):
+        if not new.address.usable:
             raise InputError("address", f"{new.address} is not an address that a host can have")
         if len(self.table) - self.table.dynamic >= MAX_BINDINGS:
             text = f"there are {MAX_BINDINGS} bindings of users, the most there can be"
@@ -244,19 +244,6 @@ class Bindings:
             "bound_mac": format_mac(old.mac),
         }
         return kind.event(text, self._number(claim.port), data)
-
-
-def usable(address: BoundAddress) -> bool:
-    """Whether a host can have an address or a prefix."""
-    octets, bits = address
-    most = 8 * len(octets)
-    if most not in (32, 128) or not 0 < bits <= most:
-        return False
-    if int.from_bytes(octets, "big") & ((1 << most - bits) - 1):
-        return False
-    if most == 32:
-        return octets[0] not in (0, 127) and octets[0] < 224
-    return octets[0] != 0xFF and any(octets[:15])
 
 
 def _words(binding: Binding) -> str:

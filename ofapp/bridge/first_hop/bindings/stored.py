@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ofapp.bridge.first_hop.binding import Binding, BoundAddress, Origin
-from ofapp.bridge.first_hop.bindings.bindings import Bindings, usable
+from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.params import MAX_BINDINGS
 from ofapp.bridge.mac import MAC_MASK, is_group
 
@@ -50,7 +50,7 @@ def _binding(row: Any, passed: float) -> Binding:
     address = BoundAddress(bytes.fromhex(octets), bits)
     if not isinstance(port, str) or not isinstance(vid, int) or not isinstance(mac, int):
         raise TypeError
-    if not 0 <= vid <= 4094 or not 0 < mac <= MAC_MASK or is_group(mac) or not usable(address):
+    if not 0 <= vid <= 4094 or not 0 < mac <= MAC_MASK or is_group(mac) or not address.usable:
         raise ValueError
     expires = None
     if left is not None:

@@ -1,0 +1,219 @@
+"""The kinds of entries that users add to a bridge, in the file or at run time.
+
+A kind is one class here, which `KINDS` names, and the list of the file that has its name.  Entries
+of the file follow the file (`configuration.run_time_entries`); the others are stored (`entries`).
+An instance is the stored form of an entry: text and numbers of JSON, which it checks when it is
+made (ValueError, TypeError).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ofapp.bridge import answers, multicast
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.mac import format_mac, is_group, parse_mac
+from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
+from ofapp.config.bridge import Bridge as Settings
+
+
+class UserEntry(ABC):
+    """An entry of a user.
+
+    list_name: of the list of such entries, in the file and in the stored document.
+    """
+
+    __slots__ = ()
+    list_name: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def filed(cls, settings: Settings) -> Iterable[Self]:
+        """The entries of this kind in the file, VLANs by VID."""
+
+    @classmethod
+    @abstractmethod
+    def present(cls, bridge: Bridge) -> Iterable[Self]:
+        """The entries of this kind that users have added to a bridge."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Hashable:
+        """The part that is unique among the entries of a kind."""
+
+    @abstractmethod
+    def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
+        """Add it to a bridge, in place of the one with its key; InputError."""
+
+    @abstractmethod
+    def remove(self, bridge: Bridge, now: float) -> list[Effect]:
+        """Remove it from a bridge; InputError."""
+
+
+def _check_place(vlan: Any, port: Any) -> None:
+    if type(vlan) is not int or not 0 <= vlan <= 4094:
+        raise ValueError(f"{vlan!r} is not a VID")
+    if not isinstance(port, str):
+        raise TypeError(f"{port!r} is not the name of a port")
+
+
+def _check_host(text: str) -> None:
+    mac = parse_mac(text)
+    if not mac or is_group(mac):
+        raise ValueError(f"{text} is not the address of one host")
+
+
+@dataclass(frozen=True, slots=True)
+class StaticEntry(UserEntry):
+    """An address that neither moves nor ages.  vlan: VID; mac: text form; port: its name."""
+
+    list_name = "static"
+
+    vlan: int
+    mac: str
+    port: str
+
+    def __post_init__(self) -> None:
+        _check_place(self.vlan, self.port)
+        _check_host(self.mac)
+
+    @classmethod
+    def filed(cls, settings: Settings) -> Iterator[StaticEntry]:
+        """See `UserEntry`."""
+        for entry in settings.static:
+            yield cls(settings.vid(entry.vlan), entry.mac, entry.port)
+
+    @classmethod
+    def present(cls, bridge: Bridge) -> Iterator[StaticEntry]:
+        """See `UserEntry`."""
+        for (vid, mac), port in answers.static_entries(bridge).items():
+            yield cls(vid, format_mac(mac), port)
+
+    @property
+    def key(self) -> Hashable:
+        """See `UserEntry`."""
+        return self.vlan, parse_mac(self.mac)
+
+    def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
+        """See `UserEntry`."""
+        return bridge.add_static(self.vlan, parse_mac(self.mac), self.port, now)
+
+    def remove(self, bridge: Bridge, now: float) -> list[Effect]:
+        """See `UserEntry`."""
+        return bridge.remove_static(self.vlan, parse_mac(self.mac))
+
+
+@dataclass(frozen=True, slots=True)
+class MdbEntry(UserEntry):
+    """A permanent multicast entry.  vlan: VID; port: its name; addresses in text form."""
+
+    list_name = "mdb"
+
+    vlan: int
+    group: str
+    port: str
+    source: str | None = None
+    exclude: tuple[str, ...] = ()
+    proto: str = STATIC
+
+    def __post_init__(self) -> None:
+        _check_place(self.vlan, self.port)
+        object.__setattr__(self, "exclude", tuple(self.exclude))  # a list in JSON
+        entry = self._permanent()
+        check_addresses(entry.group, entry.source, entry.exclude)
+
+    def _permanent(self) -> PermanentEntry:
+        return PermanentEntry.parse(
+            self.vlan, self.group, self.port, self.source, self.exclude, self.proto
+        )
+
+    @classmethod
+    def filed(cls, settings: Settings) -> Iterator[MdbEntry]:
+        """See `UserEntry`."""
+        for own in settings.mdb:
+            place = settings.vid(own.vlan), own.group, own.port
+            yield cls(*place, own.source, own.exclude, own.proto)
+
+    @classmethod
+    def present(cls, bridge: Bridge) -> Iterator[MdbEntry]:
+        """See `UserEntry`."""
+        for entry in answers.permanent_entries(bridge):
+            yield cls(
+                entry.vid,
+                multicast.text(entry.group),
+                entry.port,
+                None if entry.source is None else multicast.text(entry.source),
+                tuple(map(multicast.text, entry.exclude)),
+                entry.proto,
+            )
+
+    @property
+    def key(self) -> Hashable:
+        """See `UserEntry`."""
+        return self._permanent().key
+
+    def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
+        """See `UserEntry`."""
+        return bridge.add_permanent(self._permanent(), now)
+
+    def remove(self, bridge: Bridge, now: float) -> list[Effect]:
+        """See `UserEntry`."""
+        return bridge.remove_permanent(self._permanent(), now)
+
+
+@dataclass(frozen=True, slots=True)
+class BindingEntry(UserEntry):
+    """A binding of a user.  vlan: VID; mac, address: text form; port: its name."""
+
+    list_name = "bindings"
+
+    vlan: int
+    mac: str
+    port: str
+    address: str
+
+    def __post_init__(self) -> None:
+        _check_place(self.vlan, self.port)
+        _check_host(self.mac)
+        BoundAddress.parse(self.address)
+
+    @classmethod
+    def filed(cls, settings: Settings) -> Iterator[BindingEntry]:
+        """See `UserEntry`."""
+        for own in settings.bindings:
+            yield cls(settings.vid(own.vlan), own.mac, own.port, own.address)
+
+    @classmethod
+    def present(cls, bridge: Bridge) -> Iterator[BindingEntry]:
+        """See `UserEntry`."""
+        for own in bridge.first_hop.bindings():
+            if not own.origin.dynamic:
+                yield cls(own.vid, format_mac(own.mac), own.port, str(own.address))
+
+    @property
+    def key(self) -> Hashable:
+        """See `UserEntry`."""
+        return self.vlan, BoundAddress.parse(self.address)
+
+    def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
+        """See `UserEntry`; InputError also if another user's binding has the address."""
+        first_hop, address = bridge.first_hop, BoundAddress.parse(self.address)
+        origin = Origin.FILE if from_file else Origin.API
+        old, effects = first_hop.binding(self.vlan, address), list[Effect]()
+        if from_file and old is not None and old.origin is origin:
+            effects = first_hop.remove(self.vlan, address, now)
+        place = self.port, self.vlan, parse_mac(self.mac)
+        return [*effects, *first_hop.add(*place, address, origin, now)]
+
+    def remove(self, bridge: Bridge, now: float) -> list[Effect]:
+        """See `UserEntry`."""
+        return bridge.first_hop.remove(self.vlan, BoundAddress.parse(self.address), now)
+
+
+KINDS: tuple[type[UserEntry], ...] = (StaticEntry, MdbEntry, BindingEntry)
+"""All kinds, in the order in which they are added."""
