@@ -210,17 +210,13 @@ def has_permanent(bridge: Bridge, entry: PermanentEntry) -> bool:
 
 def snooping_counts(bridge: Bridge) -> SnoopingCounts:
     """The counters of multicast snooping, zeros where it is off."""
-    snooping = bridge.multicast.running
-    if snooping is None:
-        return SnoopingCounts()
-    changes = snooping.changes
+    snooping, changes = bridge.multicast, bridge.multicast.changes
     return SnoopingCounts(snooping.counters["vlans_refused"], changes.heard, changes.delayed)
 
 
 def vlan_snooping(bridge: Bridge, vid: int) -> VlanParams | None:
     """The parameters of snooping in a VLAN; None where it is off."""
-    snooping = bridge.multicast.running
-    return None if snooping is None else snooping.vlan_params(vid)
+    return bridge.multicast.vlan_params(vid)
 
 
 def unregistered(bridge: Bridge) -> list[SetUnregistered]:

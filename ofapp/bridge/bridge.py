@@ -29,9 +29,7 @@ from ofapp.bridge.first_hop.on_bridge import FirstHop
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.on_bridge import Aggregations
 from ofapp.bridge.lldp.on_bridge import LldpOnBridge
-from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.multicast.on_bridge import SnoopingOnBridge
-from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.arrivals import departed, link_event, take_in
 from ofapp.bridge.ports.events import BRIDGE_CONFIGURED
@@ -370,14 +368,6 @@ class Bridge:
         """Let each protocol act, after the effects of those before it are carried out."""
         return [effect for each in protocols for effect in self.carry_out(act(each), now)]
 
-    def beware_stp(self, until: float, now: float) -> list[Effect]:
-        """Until then expect a neighbouring switch that forwards without a controller."""
-        return self.carry_out(self.stp.beware(until, now), now)
-
-    def calm_stp(self, now: float) -> list[Effect]:
-        """Every switch has a controller again."""
-        return self.carry_out(self.stp.calm(now), now)
-
     def restart_stp(self, lost: bool, clock: Callable[[], float]) -> Iterator[list[Effect]]:
         """Start a new tree for a switch without this one's port states, portion by portion.
 
@@ -385,28 +375,6 @@ class Bridge:
         """
         for effects in self.stp.restart(lost, clock):
             yield self.carry_out(effects, clock())
-
-    def recover_port(self, port: Port, now: float) -> list[Effect]:
-        """Free a port from the guard of spanning tree that holds it."""
-        return self.carry_out(self.stp.recover(port.number, now), now)
-
-    def check_migration(self, port: Port, now: float) -> list[Effect]:
-        """Have a port send RSTP again, and detect what its neighbour runs."""
-        return self.carry_out(self.stp.check_migration(port.number, now), now)
-
-    def restore_multicast(
-        self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
-    ) -> list[Effect]:
-        """Take over the entries that a switch had before this controller started; only once."""
-        return self.multicast.restore_entries(groups, unregistered, now)
-
-    def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
-        """Forward a group to a port for good; InputError."""
-        return self.multicast.add_permanent(entry, now)
-
-    def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
-        """Undo `add_permanent`; InputError."""
-        return self.multicast.remove_permanent(entry, now)
 
     # Queries
 

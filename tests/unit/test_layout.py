@@ -140,7 +140,6 @@ def test_the_controller_and_the_api_know_a_datapath_and_not_openflow() -> None:
 
 
 PARTS = {
-    "carry_out",
     "fdb",
     "flooding",
     "learning",

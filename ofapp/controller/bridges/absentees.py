@@ -54,7 +54,7 @@ class Absentees:
         self._absent.add(bridge.datapath_id)
         for other in self._bridges.values():
             if other is not bridge and other.stp.borders_on(bridge.address):
-                self._apply(other, other.beware_stp(now + CAUTION, now))
+                self._apply(other, other.carry_out(other.stp.beware(now + CAUTION, now), now))
 
     def back(self, bridge: Bridge, now: float) -> None:
         """Handle a switch that has a controller again."""
@@ -69,7 +69,7 @@ class Absentees:
             self._until = now
             for each in self._bridges.values():
                 if each.stp.cautious_until > now:
-                    self._apply(each, each.calm_stp(now))
+                    self._apply(each, each.carry_out(each.stp.calm(now), now))
 
     def forget(self, datapath_id: int) -> None:
         """Stop waiting for a switch."""

@@ -159,11 +159,11 @@ class MdbEntry(UserEntry):
 
     def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
         """See `UserEntry`."""
-        return bridge.add_permanent(self._permanent(), now)
+        return bridge.multicast.add_permanent(self._permanent(), now)
 
     def remove(self, bridge: Bridge, now: float) -> list[Effect]:
         """See `UserEntry`."""
-        return bridge.remove_permanent(self._permanent(), now)
+        return bridge.multicast.remove_permanent(self._permanent(), now)
 
 
 @dataclass(frozen=True, slots=True)

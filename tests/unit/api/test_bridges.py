@@ -88,7 +88,7 @@ def test_a_bridge_tells_the_ports_that_guards_hold(clients: Clients) -> None:
     network.dispatcher.apply(bridge, bridge.hear("bpdu", [(3, encode(rst(WORSE), 0x99))], now))
     answer = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert [(own.port.name, own.guards) for own in answer.guarded] == [("eth3", [Guard.BPDU_GUARD])]
-    bridge.recover_port(bridge.ports.named("eth3"), now)
+    bridge.carry_out(bridge.stp.recover(3, now), now)
     assert client.get(f"/v1/bridges/{DPID}").json["guarded"] == []
 
 

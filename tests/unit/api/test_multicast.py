@@ -124,11 +124,10 @@ def test_router_ports_by_configuration_and_by_topology_change(
 ) -> None:
     client.patch(f"{MULTICAST}/ports/eth1", json={"mcast_router": 2})
     client.patch(f"{MULTICAST}/ports/eth2", json={"mcast_flood_unregistered": True})
-    snooper = bridge.multicast.running
-    assert snooper is not None
+    snooper = bridge.multicast
     now = time.monotonic()
     network.dispatcher.apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
-    network.dispatcher.apply(bridge, snooper.topology_change(now))
+    network.dispatcher.apply(bridge, snooper.change_topology(now))
     answer = family(client)
     assert [(router.port.name, router.reasons) for router in answer.router_ports] == [
         ("eth1", ["permanent"]),
@@ -141,11 +140,10 @@ def test_router_ports_by_configuration_and_by_topology_change(
 
 
 def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bridge) -> None:
-    snooper = bridge.multicast.running
-    assert snooper is not None
+    snooper = bridge.multicast
     now = time.monotonic()
     for _ in range(3):
-        network.dispatcher.apply(bridge, snooper.topology_change(now))
+        network.dispatcher.apply(bridge, snooper.change_topology(now))
     answer = status(client).topology_changes
     assert (answer.heard, answer.delayed) == (3, 2)
 
@@ -223,7 +221,7 @@ def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(
     network.datapaths[1] = SimpleNamespace(apply=apply, reconfigure=apply)  # type: ignore[assignment]
     answer = client.patch(MULTICAST, json={"mcast_snooping": False}).json
     assert (answer["enabled"], answer["vlans"]) == (False, [])
-    assert bridge.multicast.running is None
+    assert not bridge.multicast.runs
     assert asked == ["apply", "look"]
     client.patch(MULTICAST, json={"mcast_hash_max": 9})
     assert asked == ["apply", "look", "apply"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame
@@ -10,10 +10,12 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import (
     Params,
     SetGroup,
+    SetUnregistered,
+    Snapshot,
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast.running import RunningSnooping
+from ofapp.bridge.multicast.on_bridge import SnoopingOnBridge
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
@@ -67,9 +69,19 @@ def make(
     return bridge, bridge.set_ports([port(1), port(2), port(3), local], 0.0)
 
 
-def snooper(bridge: Bridge) -> RunningSnooping:
-    assert bridge.multicast.running is not None
-    return bridge.multicast.running
+def snooper(bridge: Bridge) -> SnoopingOnBridge:
+    assert bridge.multicast.runs
+    return bridge.multicast
+
+
+def status(bridge: Bridge, now: float) -> Snapshot:
+    found = bridge.multicast.status(now)
+    assert found is not None
+    return found
+
+
+def desired(bridge: Bridge) -> Sequence[SetGroup | SetUnregistered]:
+    return bridge.multicast.desired(bridge.params) or ()
 
 
 def restricted(bridge: Bridge, vid: int = 0) -> float:
@@ -81,7 +93,7 @@ def restricted(bridge: Bridge, vid: int = 0) -> float:
 
 def members(bridge: Bridge, vid: int = 0, group: bytes = GROUP) -> frozenset[int] | None:
     """Where the datapath sends the group."""
-    for wanted in snooper(bridge).desired():
+    for wanted in desired(bridge):
         if isinstance(wanted, SetGroup) and (wanted.vid, wanted.group) == (vid, group):
             return wanted.ports
     return None

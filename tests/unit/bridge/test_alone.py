@@ -118,7 +118,7 @@ def test_a_guard_closes_it_and_its_release_opens_it() -> None:
     assert states(bridge) == {1: FORWARDING}
     bridge.hear("bpdu", [(1, BETTER_ROOT)], 1.0)
     assert states(bridge)[1] is DISCARDING
-    bridge.recover_port(port(1), 2.0)
+    bridge.carry_out(bridge.stp.recover(1, 2.0), 2.0)
     assert states(bridge) == {1: FORWARDING}
 
 

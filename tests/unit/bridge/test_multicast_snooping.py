@@ -19,8 +19,8 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
+from ofapp.bridge.multicast.on_bridge import MAX_VLANS
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
-from ofapp.bridge.multicast.running import MAX_VLANS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -44,6 +44,7 @@ from tests.unit.bridge.snooping_bridge import (
     restricted,
     sent,
     snooper,
+    status,
     tag,
     tagged,
 )
@@ -81,7 +82,7 @@ class TestPorts:
     def test_what_is_permanent_outlives_its_link(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.add_permanent(PermanentEntry(0, GROUP, "p1"), now)
+        bridge.multicast.add_permanent(PermanentEntry(0, GROUP, "p1"), now)
         bridge.put_port(port(1, up=False), now + 1)
         bridge.put_port(port(1), now + 2)
         assert members(bridge) == {1, 3}
@@ -111,7 +112,7 @@ class TestPorts:
         assert bridge.hear("snooped", [(2, join())], now) == []
         bridge.hear("snooped", [(1, join())], now)
         assert members(bridge) == {1, 3}
-        assert snooper(bridge).snapshot(now).counters[2]["drop_not_forwarding"] == 1
+        assert status(bridge, now).counters[2]["drop_not_forwarding"] == 1
 
     def test_states_of_unknown_ports_are_nobodys(self) -> None:
         bridge, _ = make()
@@ -125,7 +126,9 @@ class TestPorts:
         bridge.put_port(port(2, name="old"), now + 1)
         assert members(bridge) == {1, 3}
         bridge.put_port(port(1, name="new"), now + 2)
-        assert SetUnregistered(0, Family.IPV4, frozenset({1, 3})) in snooper(bridge).desired()
+        assert SetUnregistered(0, Family.IPV4, frozenset({1, 3})) in (
+            snooper(bridge).desired(bridge.params) or ()
+        )
 
     def test_a_port_is_administered(self) -> None:
         bridge, _ = make()
@@ -149,11 +152,11 @@ class TestPorts:
             bridge.set_params(changed_port(bridge, port(1), multicast=own), now)
             bridge.set_params(changed_port(bridge, port(2), multicast=more), now)
         bridge.hear("snooped", [(1, query(5))], now)
-        desired = snooper(bridge).desired()
+        desired = snooper(bridge).desired(bridge.params) or ()
         assert SetUnregistered(0, Family.IPV4, frozenset({1, 3})) in desired
         assert SetUnregistered(5, Family.IPV4, frozenset({2, 3})) in desired
         bridge.set_params(changed_port(bridge, port(2), multicast=McastPort()), now)
-        desired = snooper(bridge).desired()
+        desired = snooper(bridge).desired(bridge.params) or ()
         assert SetUnregistered(5, Family.IPV4, frozenset({3})) in desired
 
 
@@ -161,7 +164,7 @@ class TestTopologyChange:
     def test_members_are_asked_at_once_by_tag_too(self) -> None:
         bridge, _ = make(QUERIER, {5: VlanParams(mcast_querier=True)})
         bridge.tick(60.0)
-        effects = snooper(bridge).topology_change(70.0)
+        effects = snooper(bridge).change_topology(70.0)
         vids = {int.from_bytes(f.frame[14:16], "big") for f in sent(effects) if tagged(f.frame)}
         assert vids == {5}
         assert [f.ports for f in sent(effects) if not tagged(f.frame)] == [
@@ -325,7 +328,7 @@ class TestVlans:
     def test_a_vlan_has_its_own_parameters_and_others_the_bridges(self) -> None:
         bridge, _ = make(QUERIER, {7: VlanParams(mcast_snooping=False)})
         bridge.hear("snooped", [(1, join(9))], 1.0)
-        snapshot = snooper(bridge).snapshot(2.0)
+        snapshot = status(bridge, 2.0)
         states = {(info.vid, info.family): info.state for info in snapshot.queriers}
         assert (states[0, 4], states[7, 4], states[9, 4]) == ("self", "none", "self")
         assert snooper(bridge).vlan_params(7) == VlanParams(mcast_snooping=False)

@@ -86,10 +86,9 @@ class Chain:
             yield place
 
     def out(self, at: int, port: int, group: bytes) -> set[Place]:
-        snooper = self.bridges[at].multicast.running
-        assert snooper is not None
+        snooper = self.bridges[at].multicast
         ports: frozenset[int] | None = None
-        for wanted in snooper.desired():
+        for wanted in snooper.desired(self.bridges[at].params) or ():
             if isinstance(wanted, SetGroup) and wanted.group == group:
                 ports = wanted.ports
                 break
@@ -121,8 +120,8 @@ def test_streams_get_to_members_wherever_they_are_and_to_no_other_host(
         chain.join((at, 1))
     chain.advance(600.0)
     for at, bridge in enumerate(chain.bridges):
-        assert bridge.multicast.running is not None
-        snapshot = bridge.multicast.running.snapshot(chain.now)
+        snapshot = bridge.multicast.status(chain.now)
+        assert snapshot is not None
         active = {Family(info.family) for info in snapshot.queriers if info.active}
         assert active == {Family.IPV4, Family.IPV6}
         for port in (1, 2):

@@ -192,14 +192,14 @@ class TestAdministration:
         bridge = make()
         stranger = Port(number, "x", 1, True)
         assert reaction(bridge, changed_port(bridge, stranger, stp=StpPortParams()), 1.0) == []
-        assert bridge.recover_port(stranger, 1.0) == []
+        assert bridge.stp.recover(number, 1.0) == []
 
     def test_a_guard_is_released_by_hand(self) -> None:
         bridge = make(p1=StpPortParams(admin_edge=True, bpdu_guard=True))
         (hello, *_) = frames(make(2).put_port(port(1, up=False), 1.0) + make(2).tick(2.5), 1)
         effects = bridge.hear("bpdu", [(1, hello)], 2.5)
         assert SetPortState(1, PortState.DISCARDING) in effects
-        bridge.recover_port(port(1), 3.0)
+        bridge.carry_out(bridge.stp.recover(1, 3.0), 3.0)
         assert bridge.relay.states[1] is PortState.FORWARDING
 
 

@@ -26,14 +26,14 @@ class MdbChanges:
     def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
         """Forward a group to a port permanently; InputError."""
         named_port(bridge, entry.port)
-        self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
+        self._apply(bridge, bridge.multicast.add_permanent(entry, time.monotonic()))
         record_of(bridge, f"permanent entry {_named(entry)}: set")
         return self._entries.save(bridge, requested=True)
 
     def remove_permanent(self, bridge: Bridge, *entries: PermanentEntry) -> Ticket:
         """Undo `add_permanent`; InputError."""
         for entry in entries:
-            self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
+            self._apply(bridge, bridge.multicast.remove_permanent(entry, time.monotonic()))
             record_of(bridge, f"permanent entry {_named(entry)}: removed")
         return self._entries.save(bridge, requested=True)
 

@@ -28,13 +28,15 @@ class StpRequests:
         if guards == (Guard.ROOT_GUARD,):
             what = f"root guard holds port {port.name} until the superior BPDUs there stop"
             raise InputError("port", f"{what}: see what sends them, or set root_guard=false")
-        self._apply(bridge, bridge.recover_port(port, time.monotonic()))
+        now = time.monotonic()
+        self._apply(bridge, bridge.carry_out(bridge.stp.recover(port.number, now), now))
         record_of(bridge, f"port {port.name} is freed from its guard")
 
     def check_migration(self, bridge: Bridge, port: Port) -> None:
         """Make a port send RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
         _check_runs(bridge, port)
-        self._apply(bridge, bridge.check_migration(port, time.monotonic()))
+        now = time.monotonic()
+        self._apply(bridge, bridge.carry_out(bridge.stp.check_migration(port.number, now), now))
         record_of(bridge, f"port {port.name} sends RSTP again")
 
 

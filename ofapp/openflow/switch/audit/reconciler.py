@@ -230,7 +230,7 @@ def adopt_groups(
             groups.append(SetGroup(key.vid, key.group, key.source, there))
         elif key.family is not None:
             unregistered.append(SetUnregistered(key.vid, key.family, there))
-    apply(bridge.restore_multicast(groups, unregistered, time.monotonic()))
+    apply(bridge.multicast.restore_entries(groups, unregistered, time.monotonic()))
 
 
 def port_states(flows: Iterable[FlowStats], ports: Iterable[int]) -> dict[int, PortState]:
