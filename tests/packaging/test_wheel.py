@@ -66,7 +66,7 @@ def test_the_commands_are_those_of_the_installed_package(environment: Path, tmp_
 
 def test_units_and_examples_come_along_executable_where_they_were(environment: Path) -> None:
     share = environment / "share/ofapp"
-    for name in ("systemd", "libvirt", "dpdk", "afxdp", "tls", "monitoring", "container"):
+    for name in ("systemd", "guests", "libvirt", "dpdk", "afxdp", "tls", "monitoring", "container"):
         sources = sorted((REPOSITORY / "deploy" / name).iterdir())
         assert sources, name
         for source in sources:
