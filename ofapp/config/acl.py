@@ -74,7 +74,8 @@ class AclMatchSettings(Model):
     ip_dst: IpNetwork | None = Field(None, description="IPv4 or IPv6 address or network")
     ip_dscp: Annotated[StrictInt, Field(ge=0, le=63)] | None = None
     fragment: Yes | None = Field(
-        None, description="true: fragments of packets, which tell no ports, flags or ICMP type here"
+        None,
+        description="true: packet fragments, whose ports, flags and ICMP type cannot be matched",
     )
     tcp_src: Ports | None = Field(None, description='80, "1024-65535", [80, 443]')
     tcp_dst: Ports | None = None
@@ -86,9 +87,11 @@ class AclMatchSettings(Model):
     sctp_src: Ports | None = None
     sctp_dst: Ports | None = None
     arp_op: ArpOp | None = Field(None, description="request, reply, or a number")
-    arp_spa: Ipv4Network | None = Field(None, description="the IPv4 address that the sender claims")
-    arp_tpa: Ipv4Network | None = Field(None, description="the IPv4 address that is asked for")
-    arp_sha: MacBits | None = Field(None, description="the MAC address that the sender claims")
+    arp_spa: Ipv4Network | None = Field(
+        None, description="the sender's IPv4 address in the ARP message"
+    )
+    arp_tpa: Ipv4Network | None = Field(None, description="the requested IPv4 address (ARP target)")
+    arp_sha: MacBits | None = Field(None, description="the sender's MAC address in the ARP message")
     arp_tha: MacBits | None = None
     icmp_type: IcmpName | None = Field(
         None, description="echo-request, ..., of both ICMPs; or a number of one of them"
@@ -118,7 +121,9 @@ class AclMatchSettings(Model):
 class AclRuleSettings(Model):
     """A rule: the first of a list that matches decides."""
 
-    name: AclName | None = Field(None, description="for counters; else what it matches is its name")
+    name: AclName | None = Field(
+        None, description="shown with counters; default: the text of its match"
+    )
     match: AclMatchSettings = AclMatchSettings()
     action: Literal["allow", "drop"] | None = Field(
         None, description="may be left out with `rate` or `mirror`, which allow"

@@ -73,15 +73,15 @@ Entry = Static | MdbEntry | Binding
 
 
 class _Named(Model):
-    name: VlanName | None = Field(None, description="By which ports may refer to it.")
-    description: Text = Field("", description="For people.")
+    name: VlanName | None = Field(None, description="Name by which ports may refer to it.")
+    description: Text = Field("", description="Free text.")
 
 
 class Vlan(fields_of(policy.VlanPolicy), _Named):  # type: ignore[misc]
     """A VLAN, by its VID; 0 is what is untagged on transparent ports."""
 
     multicast: MulticastVlan = Field(
-        MulticastVlan(), description="Where its snooping differs from the bridge's."
+        MulticastVlan(), description="Snooping parameters that differ from the bridge's."
     )
 
     def policy(self) -> policy.VlanPolicy:
@@ -146,26 +146,27 @@ class BridgeSettings(sections_of(BridgeParams), fields_of(BridgeParams), Model):
 
     stp: StpBridge = StpBridge()
     multicast: MulticastSettings = MulticastSettings()
-    mac_move: MacMove = Field(MacMove(), description="what holds an address that flaps")
+    mac_move: MacMove = Field(MacMove(), description="hold-down of addresses that move too often")
     vlans: dict[VidKey, Vlan] = Field({}, description="by VID")
-    acls: dict[AclName, Acl] = Field({}, description="access lists, by a name of your own")
+    acls: dict[AclName, Acl] = Field({}, description="access lists, by name")
     ports: dict[PortKey, PortSection] = Field(
         {},
         description="by name, by number, LOCAL, or by a pattern as vnet*;"
-        " a named port has what the patterns that fit it say, and its own on top",
+        " a named port also has the settings of matching patterns; its own settings take"
+        " precedence",
     )
 
 
 class Bridge(BridgeSettings):
     """One bridge; what is not given is as in `defaults`."""
 
-    description: Text = Field("", description="for people")
+    description: Text = Field("", description="free text")
     lags: dict[LagName, Lag] = Field(
-        {}, description="aggregations, each one port of the bridge, by a name of your own"
+        {}, description="aggregations, by name; each is one port of the bridge"
     )
-    mirrors: dict[VlanName, Mirror] = Field({}, description="by a name of your own")
+    mirrors: dict[VlanName, Mirror] = Field({}, description="by name")
     static: tuple[Static, ...] = Field((), description="addresses that neither move nor age")
-    mdb: tuple[MdbEntry, ...] = Field((), description="multicast groups that ports get for good")
+    mdb: tuple[MdbEntry, ...] = Field((), description="permanent multicast groups of ports")
     bindings: tuple[Binding, ...] = Field(
         (),
         description="addresses that hosts may use, beside those that they get by DHCP and the like",

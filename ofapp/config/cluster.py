@@ -95,9 +95,11 @@ class Cluster(Model):
     etcd: list[Endpoint] = Field(
         [], max_length=16, description="where etcd's nodes are, HOST:PORT (or --cluster)"
     )
-    name: Name = Field("default", description="of the cluster: several may share an etcd")
+    name: Name = Field(
+        "default", description="name of the cluster: several clusters may share an etcd"
+    )
     member: Name | None = Field(
-        None, description="name of this member, which no other has; the host's without it"
+        None, description="unique name of this member; default: the host's name"
     )
     listen: Listen | None = Field(
         None,
@@ -105,10 +107,10 @@ class Cluster(Model):
         " it shall be a fixed one; without it the address that etcd is reached from",
     )
     lease: Annotated[Number, Field(ge=LEASE_SECONDS[0], le=LEASE_SECONDS[1])] = Field(
-        2, description="seconds until the switches of a member that is silent are another's"
+        2, description="seconds until another member takes over the switches of a silent one"
     )
     tls: EtcdTls | None = None
-    user: StrictStr | None = Field(None, description="etcd's user, where it asks for one")
+    user: StrictStr | None = Field(None, description="etcd user, if etcd requires one")
     password_file: StrictStr | None = Field(
         None, description="file with that user's password in its first line"
     )

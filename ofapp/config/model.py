@@ -95,12 +95,12 @@ class Api(Model):
     """Where the REST API listens, and who may use it; a change needs a restart."""
 
     host: Host | None = Field(
-        None, description="address, 127.0.0.1 without it; others need `tls` (or --insecure)"
+        None, description="address, default 127.0.0.1; others need `tls` (or --insecure)"
     )
-    port: TcpPort | None = Field(None, description="8080 without it")
+    port: TcpPort | None = Field(None, description="default 8080")
     tls: ApiTls | None = None
     socket: StrictStr | None = Field(
-        None, description="UNIX socket for the command line, /run/ofapp/api.sock without it"
+        None, description="UNIX socket for the command line, default /run/ofapp/api.sock"
     )
     operators: StrictStr | None = Field(
         None, description="group whose members are operators over the UNIX socket"
@@ -126,9 +126,9 @@ class Channel(Model):
     """Where switches connect; a change needs a restart."""
 
     host: Host | None = Field(
-        None, description="address, 127.0.0.1 without it; 0.0.0.0 or :: for other machines"
+        None, description="address, default 127.0.0.1; 0.0.0.0 or :: for other machines"
     )
-    port: TcpPort | None = Field(None, description="6653 without it")
+    port: TcpPort | None = Field(None, description="default 6653")
     tls: Tls | None = None
 
 
@@ -136,7 +136,7 @@ class Config(Model):
     """The configuration of ofapp."""
 
     defaults: BridgeSettings = Field(
-        BridgeSettings(), description="of every bridge that does not say otherwise, listed or not"
+        BridgeSettings(), description="defaults of all bridges, listed here or not"
     )
     bridges: dict[str, Bridge] = Field(
         {}, description="by datapath id, 16 hex digits, or by name: that of the LOCAL port"
@@ -144,10 +144,11 @@ class Config(Model):
     api: Api = Api()
     channel: Channel = Channel()
     cluster: Cluster | None = Field(
-        None, description="the members that serve one network together; without it one alone does"
+        None,
+        description="cluster of controllers for one network; without it the controller runs alone",
     )
     deploy: DeployConfig | None = Field(
-        None, description="what `ofapp deploy` makes of this host; the controller does not read it"
+        None, description="input of `ofapp deploy`; the controller does not read it"
     )
     watch: Flag = Field(False, description="reload this file whenever it changes")
     forget_after: Annotated[Number, Field(ge=0, le=31_536_000)] = Field(

@@ -98,7 +98,7 @@ class MulticastPort(fields_of(PortParams), Model):  # type: ignore[misc]
     """Multicast snooping of a port."""
 
     vlans: dict[VidKey, MulticastPortVlan] = Field(
-        {}, description="where a VLAN differs from the port, by VID, 0 = untagged"
+        {}, description="settings of VLANs that differ from the port's, by VID, 0 = untagged"
     )
 
     def params(self) -> PortParams:
@@ -119,7 +119,7 @@ class MdbEntry(Model):
     )
     port: PortName = Field(description="the port's name")
     vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
-    source: StrictStr | None = Field(None, description="only from here; without it from all")
+    source: StrictStr | None = Field(None, description="only from this source; default: from all")
     exclude: tuple[StrictStr, ...] = Field((), description="from all but these")
     proto: StrictStr = Field(STATIC, description="who has set it, as iproute2 names it")
 

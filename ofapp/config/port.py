@@ -188,7 +188,7 @@ class Storm(fields_of(policy.Storm), Model):  # type: ignore[misc]
 
 
 class _Described(Model):
-    description: Text = Field("", description="For people.")
+    description: Text = Field("", description="Free text.")
     vlan: PortVlan = Field(
         PortVlan(),
         description="10 or a name: an access port of that VLAN;"

@@ -45,7 +45,7 @@ EVENTS_LIMITED = EventKind(
     "kind last",
 )
 EVENTS_LIMITED_CLEARED = EventKind(
-    "events.limited.cleared", INFO, "All are logged again.", fields="kind held_back"
+    "events.limited.cleared", INFO, "All events are logged again.", fields="kind held_back"
 )
 EVENTS_MISSED = EventKind(
     "events.missed",
@@ -53,7 +53,9 @@ EVENTS_MISSED = EventKind(
     "A client of the stream missed events.",
     "Read faster, or ask for fewer kinds.",
 )
-SERVICE_FAULT = EventKind("service.fault", ERROR, "A defect of ofapp.", "Report it with the log.")
+SERVICE_FAULT = EventKind(
+    "service.fault", ERROR, "A defect in ofapp was detected.", "Report it with the log."
+)
 
 LOG = logging.getLogger("ofapp")
 

@@ -25,12 +25,12 @@ API_NO_TOKENS = EventKind(
 API_CROWDED = EventKind(
     "api.crowded",
     WARNING,
-    "The API has as many clients as it serves; the longest idle ones are closed.",
+    "The limit of API clients was reached; those idle longest are disconnected.",
     "See which clients keep connections open.",
     "...",
 )
 API_CROWDED_CLEARED = EventKind(
-    "api.crowded.cleared", INFO, "The API has room for clients again.", fields="..."
+    "api.crowded.cleared", INFO, "The API accepts further clients again.", fields="..."
 )
 API_STARVED = EventKind(
     "api.starved",
@@ -45,7 +45,7 @@ API_STARVED_CLEARED = EventKind(
 API_STREAMS_FULL = EventKind(
     "api.streams.full",
     WARNING,
-    "A client has as many event streams as it may have, or the API has; more are refused.",
+    "The limit of event streams of a client, or of the API, was reached; more are refused.",
     "Close streams that are not read; give each client its own token.",
     "...",
 )
@@ -58,7 +58,7 @@ API_TLS_RENEWED = EventKind(
 API_TLS_REFUSED = EventKind(
     "api.tls.refused",
     ERROR,
-    "The new certificate of the API is of no use; the old one is kept.",
+    "The new certificate of the API is unusable; the old one is kept.",
     "Replace the files as the message says.",
 )
 API_TLS_REFUSED_CLEARED = EventKind(

@@ -78,7 +78,7 @@ class ConfigBridge(BaseModel):
     datapath_id: DatapathId
     name: str
     entries: list[str] = Field(description="the file's entries about it; only the first applies")
-    since: list[str] = Field(description="what was set at run time, in words")
+    since: list[str] = Field(description="run-time settings, in words")
     config: dict[str, Any] = Field(description="what differs from ofapp's own defaults")
     filed: dict[str, Any] = Field(
         description="the same by the file alone, as it was read: without run-time settings"
@@ -93,7 +93,7 @@ class ConfigStatus(BaseModel):
     members: list[ConfigMember] = Field(description="of the cluster; empty where there is none")
     loaded: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
     watch: bool = Field(description="a change of the file is loaded automatically")
-    warnings: list[str] = Field(description="what is valid in the file, but likely to surprise")
+    warnings: list[str] = Field(description="valid settings that may have surprising effects")
     unsaved: str | None = Field(
         description="why run-time settings cannot be saved, and a restart would lose them;"
         " null while all is saved"
@@ -115,7 +115,7 @@ class BridgeReloaded(BaseModel):
     datapath_id: DatapathId
     name: str
     changes: list[str] = Field(description="in words")
-    dropped: list[str] = Field(description="those of them that discard run-time settings")
+    dropped: list[str] = Field(description="changes that discard run-time settings")
     sent: SentCounts | None = Field(description="null while the switch is away")
     lines: list[str] = Field(description="of a dry run: each change of a flow, group or meter")
 
@@ -127,7 +127,7 @@ class Reloaded(BaseModel):
     file: str | None
     message: str
     milliseconds: float
-    bridges: list[BridgeReloaded] = Field(description="those that changed")
+    bridges: list[BridgeReloaded] = Field(description="bridges that changed")
     restart: list[str] = Field(description="changed settings that need a restart")
     warnings: list[str]
 

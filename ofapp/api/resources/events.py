@@ -27,7 +27,7 @@ from ofapp.controller.access import Access, Caller
 from ofapp.controller.events import EventLog, Interest
 from ofapp.controller.network import Network
 
-TAG = Tag(name="events", description="What happened.")
+TAG = Tag(name="events", description="Event log.")
 
 
 _KIND = "[a-z-]+([.][a-z-]+)*[.]?"

@@ -18,7 +18,7 @@ from ofapp.api.roles import anybody, local, viewer
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
-TAG = Tag(name="health", description="Whether the controller works.")
+TAG = Tag(name="health", description="Health of the controller.")
 
 
 class Health(BaseModel):
@@ -31,7 +31,7 @@ class Ready(Health):
     """The controller accepts switches."""
 
     bridges: int = Field(description="number of known bridges")
-    connected: int = Field(description="of these, with a connected switch")
+    connected: int = Field(description="known bridges with a connected switch")
     in_line: int = Field(description="of these, with all flows, groups and meters in the switch")
 
 

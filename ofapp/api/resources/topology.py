@@ -110,7 +110,7 @@ class Neighbour(BaseModel):
 
     datapath_id: DatapathId
     port: PortRef
-    member: str | None = Field(description="the member of the aggregation, where `port` is one")
+    member: str | None = Field(description="the receiving member if `port` is an aggregation")
     source: Source = Field(description="how it is known")
     trusted: bool = Field(description="the port is marked as a link to another switch")
     chassis_id: str = Field(description="its address, mostly")

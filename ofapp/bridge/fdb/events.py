@@ -30,7 +30,7 @@ FDB_HELD_CLEARED = EventKind(
 FDB_HELD_LIMIT = EventKind(
     "fdb.held.limit",
     WARNING,
-    "As many addresses are held down as can be; others may flap.",
+    "The limit of held-down addresses was reached; others may flap.",
     "Find the loop: `ofapp fdb held` has the ports.",
     "limit",
 )

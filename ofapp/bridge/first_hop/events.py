@@ -38,7 +38,7 @@ BINDINGS_REPLACED = EventKind(
     "bindings.replaced",
     WARNING,
     "A binding of a user has replaced that of another host, which has lost the address.",
-    "Give that host another address if it is still in use.",
+    "Give that host another address if the host is still in use.",
     "mac vlan address origin bound_port bound_mac",
 )
 BINDINGS_MOVED = EventKind(

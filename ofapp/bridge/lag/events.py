@@ -19,7 +19,7 @@ LAG_CONFLICT = EventKind(
     "lag.conflict",
     ERROR,
     "A member of an aggregation cannot be used as configured.",
-    "Change `lags:` as the message says.",
+    "Change `lags:` as the message describes.",
     "...",
 )
 LAG_UNNAMED = EventKind(
@@ -30,7 +30,7 @@ LAG_UNNAMED = EventKind(
     "ports mac",
 )
 LAG_UNNAMED_CLEARED = EventKind(
-    "lag.unnamed.cleared", INFO, "They do not look like a bond any more.", fields="ports"
+    "lag.unnamed.cleared", INFO, "The two ports no longer look like a bond.", fields="ports"
 )
 LAG_ONE_SIDED = EventKind(
     "lag.one-sided",

@@ -8,13 +8,13 @@ LLDP_SET = EventKind("lldp.set", INFO, SET, fields="...")
 LLDP_PORT_SET = EventKind("lldp.port.set", INFO, SET, fields="...")
 LLDP_NEIGHBOUR = EventKind("lldp.neighbour", INFO, "A neighbour was heard.", fields="...")
 LLDP_NEIGHBOUR_CHANGED = EventKind(
-    "lldp.neighbour.changed", INFO, "A neighbour announces something else.", fields="..."
+    "lldp.neighbour.changed", INFO, "A neighbour announces changed information.", fields="..."
 )
 LLDP_NEIGHBOUR_GONE = EventKind("lldp.neighbour.gone", INFO, "A neighbour is gone.", fields="...")
 LLDP_LIMIT = EventKind(
     "lldp.limit",
     WARNING,
-    "A port has as many neighbours as are kept.",
+    "The limit of stored neighbours of a port was reached.",
     "See what is behind that port.",
     "...",
 )

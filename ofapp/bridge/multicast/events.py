@@ -8,7 +8,10 @@ MCAST_SET = EventKind("mcast.set", INFO, SET, fields="...")
 MCAST_PORT_SET = EventKind("mcast.port.set", INFO, SET, fields="...")
 MCAST_QUERIER = EventKind("mcast.querier", INFO, "The querier of a VLAN changed.", fields="...")
 MCAST_ROUTER = EventKind(
-    "mcast.router", INFO, "A multicast router is behind a port, or not.", fields="..."
+    "mcast.router",
+    INFO,
+    "A multicast router was discovered behind a port, or has gone.",
+    fields="...",
 )
 MCAST_LIMIT_REACHED = EventKind(
     "mcast.limit.reached",
@@ -23,11 +26,13 @@ MCAST_LIMIT_RECOVERED = EventKind(
 MCAST_VLANS = EventKind(
     "mcast.vlans",
     WARNING,
-    "A port brought up multicast in as many VLANs as it may; in others it floods.",
+    "A port reached the limit of VLANs with multicast snooping; its other VLANs flood.",
     "See which host sends in that many VLANs.",
     "limit",
 )
-MCAST_VLANS_CLEARED = EventKind("mcast.vlans.cleared", INFO, "The port may bring up further VLANs.")
+MCAST_VLANS_CLEARED = EventKind(
+    "mcast.vlans.cleared", INFO, "The port may use snooping in further VLANs."
+)
 MCAST_CHANGES = EventKind(
     "mcast.changes",
     WARNING,

@@ -9,14 +9,16 @@ BRIDGE_CONFIGURED = EventKind(
 )
 PORT_ADDED = EventKind("port.added", INFO, "A port was added to the switch.", fields="name")
 PORT_REMOVED = EventKind("port.removed", INFO, "A port was removed from the switch.", fields="name")
-PORT_RENAMED = EventKind("port.renamed", INFO, "A port has another name.", fields="name")
+PORT_RENAMED = EventKind("port.renamed", INFO, "A port was renamed.", fields="name")
 PORT_UP = EventKind("port.up", INFO, "The link of a port came up.", fields="name")
-PORT_DOWN = EventKind("port.down", INFO, "The link of a port went down.", "See its cable.", "name")
+PORT_DOWN = EventKind(
+    "port.down", INFO, "The link of a port went down.", "Check its cable.", "name"
+)
 PORT_SET = EventKind("port.set", INFO, SET, fields="...")
 PORT_LIMIT = EventKind(
     "port.limit",
     ERROR,
-    "The bridge has as many ports as it may have; further ones stay closed.",
+    "The limit of ports of a bridge was reached; further ports stay closed.",
     "Remove ports, or use another bridge.",
 )
 PORT_LIMIT_CLEARED = EventKind("port.limit.cleared", INFO, "There is room for ports again.")

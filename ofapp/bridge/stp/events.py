@@ -21,7 +21,7 @@ STP_MIGRATION = EventKind(
 STP_BPDU_GUARD = EventKind(
     "stp.bpdu-guard",
     WARNING,
-    "A port was closed or freed: a BPDU on a port that must have none.",
+    "A port was closed or reopened: a BPDU arrived on a port that must not receive any.",
     "See what is connected there; then `ofapp stp recover`.",
     "guard active count",
     others=(INFO, ERROR),
@@ -29,7 +29,7 @@ STP_BPDU_GUARD = EventKind(
 STP_ROOT_GUARD = EventKind(
     "stp.root-guard",
     WARNING,
-    "A port was closed or freed: a better root where none may be.",
+    "A port was closed or reopened: a superior root was announced where none is allowed.",
     f"See what is connected there; {BY_ITSELF}",
     "guard active count",
     others=(INFO, ERROR),
@@ -37,7 +37,7 @@ STP_ROOT_GUARD = EventKind(
 STP_LOOP_GUARD = EventKind(
     "stp.loop-guard",
     WARNING,
-    "A port was closed or freed: BPDUs that stopped without a link failure.",
+    "A port was closed or reopened: BPDUs stopped without a link failure.",
     f"See what is connected there; {BY_ITSELF}",
     "guard active count",
     others=(INFO, ERROR),
@@ -45,7 +45,7 @@ STP_LOOP_GUARD = EventKind(
 STP_SELF_LOOP = EventKind(
     "stp.self-loop",
     WARNING,
-    "A port was closed or freed: the bridge's BPDUs coming back.",
+    "A port was closed or reopened: the bridge received its own BPDUs.",
     "See what is connected there; remove the loop there.",
     "guard active count",
     others=(INFO, ERROR),
@@ -59,7 +59,7 @@ STP_BPDU_RECEIVED = EventKind(
 STP_BPDU_DROPPED = EventKind(
     "stp.bpdu.dropped",
     WARNING,
-    "A BPDU was malformed and not used.",
+    "A malformed BPDU was ignored.",
     "See what is connected to the port.",
     "reason",
 )

@@ -38,7 +38,7 @@ Tag = Annotated[
         "--tag",
         metavar="TEXT",
         callback=_short,
-        help="The names of everything that is made begin with this: up to 8 letters and digits.",
+        help="Prefix of all names that are created: up to 8 letters and digits.",
     ),
 ]
 _RUN_DIR = Path("/var/run/openvswitch")
@@ -118,7 +118,7 @@ def run(
             min=0,
             max=0.5,
             metavar="SHARE",
-            help="What share of the frames a load may lose and still count as carried.",
+            help="Share of frames that a load may lose and still count as carried.",
         ),
     ] = 0.001,
     side_by_side: Annotated[
@@ -130,7 +130,7 @@ def run(
         ),
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Measure a little of everything, once.")
+        bool, typer.Option("--quick", help="Run a short version of each test once.")
     ] = False,
     full: Annotated[
         bool,

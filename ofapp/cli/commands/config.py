@@ -78,11 +78,11 @@ def reload(
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Take the file even if most of what it said before is gone."),
+        typer.Option(
+            "--force", help="Accept the file even if most of its former content is missing."
+        ),
     ] = False,
-    reset: Annotated[
-        bool, typer.Option("--reset", help="Undo all that was set at run time.")
-    ] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Discard all run-time settings.")] = False,
     as_json: JsonOption = False,
     client: Client = CONNECT,
 ) -> None:
@@ -119,7 +119,7 @@ def push(
         bool,
         typer.Option(
             "--force",
-            help="Push it even if most of what was said before is gone, or a member cannot do so.",
+            help="Push even if most of the former content is missing, or a member cannot apply it.",
         ),
     ] = False,
     as_json: JsonOption = False,

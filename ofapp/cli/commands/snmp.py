@@ -11,12 +11,12 @@ import typer
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption
 from ofapp.cli.client import ApiError, Client
 
-app = typer.Typer(help="Tell what there is by SNMP, beside snmpd.", no_args_is_help=True)
+app = typer.Typer(help="SNMP subagent (AgentX) for snmpd.", no_args_is_help=True)
 
 
 @app.callback()
 def snmp() -> None:
-    """Tell what there is by SNMP, beside snmpd."""
+    """SNMP subagent (AgentX) for snmpd."""
 
 
 @app.command()

@@ -44,10 +44,10 @@ class Taken(NamedTuple):
 
 def top(
     seconds: Annotated[
-        float, typer.Option("--watch", metavar="S", min=1, help="Seconds between two looks.")
+        float, typer.Option("--watch", metavar="S", min=1, help="Seconds between two updates.")
     ] = 2.0,
     count: Annotated[
-        int | None, typer.Option("-n", metavar="N", min=1, help="End after so many looks.")
+        int | None, typer.Option("-n", metavar="N", min=1, help="End after this many updates.")
     ] = None,
     client: Client = CONNECT,
 ) -> None:

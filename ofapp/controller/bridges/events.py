@@ -21,11 +21,11 @@ BRIDGE_DUPLICATE = EventKind(
 BRIDGE_LIMIT = EventKind(
     "bridge.limit",
     WARNING,
-    "A switch was refused: the controller has as many bridges as it may have.",
+    "A switch was refused: the controller's limit of bridges was reached.",
     "Forget absent bridges (`ofapp bridge forget`), or raise the limit.",
 )
 BRIDGE_FORGOTTEN = EventKind(
-    "bridge.forgotten", INFO, "All that was known of an absent bridge was deleted."
+    "bridge.forgotten", INFO, "All stored data of an absent bridge was deleted."
 )
 BRIDGE_GIVEN_UP = EventKind(
     "bridge.given-up", INFO, "A connection was closed in favour of another one."

@@ -10,7 +10,7 @@ CONFIG_RELOADED = EventKind(
 CONFIG_REFUSED = EventKind(
     "config.refused",
     ERROR,
-    "The configuration file is wrong; the running configuration stays.",
+    "The configuration file is invalid; the running configuration stays in effect.",
     "`ofapp config check FILE` has every mistake.",
     "...",
 )
@@ -23,7 +23,7 @@ CONFIG_INCOMPLETE = EventKind(
 CONFIG_AMBIGUOUS = EventKind(
     "config.ambiguous",
     ERROR,
-    "A bridge is in the file twice, by its name and by its datapath id.",
+    "The file has two sections for a bridge: by its name and by its datapath id.",
     "Remove one of the two.",
     "entries",
 )

@@ -7,11 +7,13 @@ from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 STATE_UNSAVED = EventKind(
     "state.unsaved",
     ERROR,
-    "What was set at run time cannot be saved; a restart would lose it.",
+    "Run-time settings cannot be saved; a restart would lose them.",
     "Make room on the disk, or see why etcd does not answer.",
     "error",
 )
-STATE_SAVED = EventKind("state.saved", INFO, "What could not be saved is saved.")
+STATE_SAVED = EventKind(
+    "state.saved", INFO, "Settings that could not be saved before are saved now."
+)
 STATE_DAMAGED = EventKind(
     "state.damaged",
     ERROR,
@@ -21,7 +23,10 @@ STATE_DAMAGED = EventKind(
     others=(WARNING,),
 )
 STATE_LIMIT = EventKind(
-    "state.limit", WARNING, "More is stored than is kept.", "Forget absent bridges."
+    "state.limit",
+    WARNING,
+    "The limit of stored documents was reached; further ones are not kept.",
+    "Forget absent bridges.",
 )
 AUDIT_CHANGE = EventKind("audit.change", INFO, "A user changed something.", fields="...")
 AUDIT_DENIED = EventKind(

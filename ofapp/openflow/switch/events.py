@@ -11,7 +11,7 @@ BRIDGE_STANDBY = EventKind(
     "bridge.standby",
     WARNING,
     "Another controller is master of the switch; this one is on standby.",
-    "Nothing where that is meant; otherwise remove one from `ovs-vsctl get-controller`.",
+    "Nothing if that is intended; otherwise remove one from `ovs-vsctl get-controller`.",
     "owner reason",
 )
 BRIDGE_TAKEOVER = EventKind(

@@ -8,7 +8,7 @@ OPENFLOW_UNINTRODUCED = EventKind(
     "openflow.unintroduced",
     WARNING,
     "Connections to the OpenFlow port ended before a switch was identified.",
-    "See what connects there.",
+    "Find out which peer connects there.",
     "...",
 )
 OPENFLOW_FULL = EventKind(
@@ -27,5 +27,5 @@ OPENFLOW_REFUSED = EventKind(
     others=(WARNING,),
 )
 OPENFLOW_REFUSED_CLEARED = EventKind(
-    "openflow.refused.cleared", INFO, "It is refused no more.", fields="what why count"
+    "openflow.refused.cleared", INFO, "The switch accepts it now.", fields="what why count"
 )

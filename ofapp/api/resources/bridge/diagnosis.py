@@ -23,7 +23,7 @@ from ofapp.bridge.params.acl import IMPLICIT
 from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.network import Network
 
-TAG = Tag(name="diagnosis", description="Why a host has no network.")
+TAG = Tag(name="diagnosis", description="Diagnose why a host has no network.")
 
 
 class DiagnosisQuery(Input):
@@ -45,7 +45,7 @@ class Diagnosis(BaseModel):
     mac: str | None = Field(description="null for a port without known hosts, or with many")
     addresses: list[str] = Field(description="IP addresses that it may use, or used last")
     problem: str | None = Field(
-        description="the reason in one sentence; null if the bridge hinders nothing"
+        description="the reason in one sentence; null if the bridge blocks nothing"
     )
     fix: str | None = Field(description="what to do about it")
 

@@ -97,7 +97,7 @@ class LldpBridgeStatus(BaseModel):
     bridge: str = Field(description="the bridge's name")
     enabled: bool
     parameters: LldpBridge  # type: ignore[valid-type]
-    ports: list[LldpPortStatus] = Field(description="those where it runs")
+    ports: list[LldpPortStatus] = Field(description="ports with LLDP enabled")
 
 
 def said_by(neighbour: NeighbourStatus) -> SaidByLldp:

@@ -100,7 +100,7 @@ class StpPortStatus(BaseModel):
     up: bool
     role: RoleName = Field(description="disabled where spanning tree does not run")
     state: StateName
-    reason: str = Field(description="why the port is in this state")
+    reason: str = Field(description="reason for the port state")
     port_id: str | None = Field(description="priority and number, hexadecimal, as 8.001")
     path_cost: int | None
     designated: Designated | None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ofapp.bridge.event import BY_ITSELF, INFO, WARNING, EventKind
 
 LACP_PARTNER = EventKind(
-    "lacp.partner", INFO, "A member has a partner, or another one.", fields="..."
+    "lacp.partner", INFO, "The LACP partner of a member was discovered or changed.", fields="..."
 )
 LACP_SILENT = EventKind(
     "lacp.silent",
     WARNING,
     "A partner is silent, but its member is still used.",
-    "See the other end.",
+    "Check the other end.",
     "lag seconds",
 )
 LACP_SILENT_CLEARED = EventKind(
@@ -21,7 +21,7 @@ LACP_EXPIRED = EventKind(
     "lacp.expired",
     WARNING,
     "A partner was silent for the whole timeout (802.1AX-2014 6.4.12).",
-    "See the other end.",
+    "Check the other end.",
     "lag seconds",
 )
 LACP_DEFAULTED = EventKind(
@@ -42,19 +42,19 @@ LACP_LOOP = EventKind(
     "lacp.loop", WARNING, "A member hears its own system.", "Remove the loop there.", "lag"
 )
 LACP_CHURN = EventKind(
-    "lacp.churn", WARNING, "Actor and partner do not agree.", "See both ends.", "lag side"
+    "lacp.churn", WARNING, "Actor and partner do not agree.", "Check both ends.", "lag side"
 )
 LACP_HELD_BACK = EventKind(
     "lacp.held_back",
     WARNING,
-    "A partner changes its mind too often; the member waits.",
+    "A partner changes its state too often; the member is held back.",
     BY_ITSELF,
     "lag count",
 )
 LACP_DROPPED = EventKind(
     "lacp.dropped",
     WARNING,
-    "A LACPDU was malformed and not used.",
+    "A malformed LACPDU was ignored.",
     "See what is connected to the port.",
     "lag reason",
 )

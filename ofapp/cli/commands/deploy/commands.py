@@ -13,13 +13,13 @@ from ofapp.cli.commands.deploy import options
 from ofapp.deploy import DIRECTORY
 
 app = typer.Typer(
-    help="Put this host onto a bridge, without locking anybody out, and back.",
+    help="Move this host's network onto a bridge without losing access, and back.",
     no_args_is_help=True,
 )
 
 
 @app.command("apply", help="Make the bridge and move the NICs' addresses, routes and MTU to it.")
-@app.command("plan", help="Show what `apply` with these options would do, and what is against it.")
+@app.command("plan", help="Show what `apply` with these options would do, and the obstacles.")
 def plan_or_apply(
     context: typer.Context,
     bridge: options.BridgeOption = None,

@@ -18,14 +18,15 @@ FileOption = Annotated[
     typer.Option(
         "--config-file",
         metavar="FILE",
-        help="Take what is not given here from this file's section `deploy`.",
+        help="Read options that are not given here from section `deploy` of this file.",
     ),
 ]
 BridgeOption = Annotated[
     str | None, typer.Option("--bridge", metavar="NAME", help="The bridge. (default: br0)")
 ]
 JournalOption = Annotated[
-    Path, typer.Option("--journal", metavar="DIR", help="The folder where the way back is kept.")
+    Path,
+    typer.Option("--journal", metavar="DIR", help="Directory for the data that `revert` needs."),
 ]
 DatabaseOption = Annotated[
     str | None, typer.Option("--db", metavar="unix:PATH", help="The database of Open vSwitch.")
@@ -36,7 +37,7 @@ WithinOption = Annotated[
         "--confirm-within",
         metavar="SECONDS",
         min=1,
-        help="Put everything back unless `ofapp deploy confirm` comes in time.",
+        help="Revert everything unless `ofapp deploy confirm` is run in time.",
     ),
 ]
 PingOption = Annotated[
@@ -56,7 +57,7 @@ BondOption = Annotated[
     typer.Option(
         "--bond",
         metavar="HOW",
-        help="The uplinks are one port of the bridge, by lacp or static, which is written into the"
+        help="Bundle the uplinks into one port, by lacp or static. This is written into the"
         " controller's file.",
     ),
 ]

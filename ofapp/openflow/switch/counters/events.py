@@ -21,7 +21,7 @@ def _limited(name: str, meaning: str, remedy: str) -> Limited:
     name = f"{name}.limited"
     return Limited(
         EventKind(name, WARNING, meaning, remedy, "held_back", others=(INFO,)),
-        EventKind(f"{name}.cleared", INFO, "That is over.", fields="held_back"),
+        EventKind(f"{name}.cleared", INFO, "The condition has ended.", fields="held_back"),
     )
 
 
@@ -50,5 +50,5 @@ ACL_LIMITED = EventKind(
     "acl rule dropped",
 )
 ACL_LIMITED_CLEARED = EventKind(
-    "acl.limited.cleared", INFO, "That is over.", fields="acl rule dropped"
+    "acl.limited.cleared", INFO, "The condition has ended.", fields="acl rule dropped"
 )
