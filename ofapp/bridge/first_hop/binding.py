@@ -135,6 +135,11 @@ class GuardedPort:
         """Whether DHCP and neighbour discovery of its hosts are for the controller."""
         return self.source_guard != "off" or self.arp or self.nd
 
+    @property
+    def checked(self) -> bool:
+        """Whether any of its frames may be refused."""
+        return self.snooped or not (self.dhcp_server and self.router)
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:

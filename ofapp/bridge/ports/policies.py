@@ -29,6 +29,7 @@ class PortPolicies:
     """The policies for one set of parameters and ports.
 
     aware: some port has VLANs configured, so VIDs are significant.
+    checked: first-hop security checks frames of some port.
     aggregated: the logical ports of aggregations; a frame leaves by one of their members.
     classes: the VIDs of each class, by its lowest; all other VIDs are alike.
     configured: the VLANs in the configuration, except those in long lists of a port.
@@ -43,6 +44,7 @@ class PortPolicies:
         self._params: dict[int, PortParams] = {}
         if not alike:
             self._params = {port.number: params.port(port.name, port.number) for port in present}
+        self.checked = any(own.first_hop.checks for own in self._params.values())
         self._listeners = {
             numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
         }
@@ -70,10 +72,11 @@ class PortPolicies:
 
     @property
     def trivial(self) -> bool:
-        """Whether all policies are the defaults, without VLANs, mirrors and aggregations."""
+        """Whether all policies are the defaults: no VLANs, mirrors, aggregations and checks."""
         default = PortPolicy()
         return (
             not self.aware
+            and not self.checked
             and not self.aggregated
             and all(own.policy == default for own in self._params.values())
             and (not self._listeners and not self.ingress_copies and not self.egress_copies)

@@ -46,6 +46,8 @@ class Feature(IntEnum):
     OWNER = 0x0F
     LAG = 0x10
     MARK = 0x12
+    BINDING = 0x15
+    FIRST_HOP = 0x16
     LEARNED = 0x80
     STICKY = 0x81
 

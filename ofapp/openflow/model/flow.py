@@ -64,6 +64,11 @@ def register(name: Register, value: int) -> Match:
     return Match(f"reg{name.value}", value)
 
 
+def bits(name: Register, value: int) -> Match:
+    """Match those bits of a register that are set in the value; at least one."""
+    return Match(f"reg{name.value}", value, value)
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Send the frame out of a port; the switch itself drops output to the ingress port."""
@@ -118,6 +123,18 @@ class SetRegister:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyField:
+    """Copy a field of the frame to a register, or to as many as it takes.
+
+    A MAC address leaves the upper 16 bits of its two registers as they are.
+    """
+
+    field: str
+    register: Register
+    kind: ClassVar[str] = "register"
+
+
+@dataclass(frozen=True, slots=True)
 class Resubmit:
     """Look the frame up in another table, and return; buckets use it, as they have no goto."""
 
@@ -168,7 +185,7 @@ class ToController:
 
 Forwarding = Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup
 """What a group's bucket may do; each class says how many octets of a message it takes."""
-Action = Forwarding | SetInPort | Choose | ToController
+Action = Forwarding | SetInPort | CopyField | Choose | ToController
 
 Bucket = tuple[Forwarding, ...]
 

@@ -13,6 +13,12 @@ class TableId(IntEnum):
     ADMISSION = 0
     VLAN = 10
     STORM = 20
+    CLAIMS = 22
+    TRAPS = 23
+    AWAY = 24
+    GUARD = 26
+    REFUSED = 27
+    CHECKED = 28
     ACL = 30
     SOURCE = 40
     DESTINATION = 60
@@ -34,6 +40,12 @@ class Register(IntEnum):
     EGRESS: the port that it is about to leave by.  ISOLATED: 1 from an isolated port.
     FLOODED: 1 on its way out of a port that it floods to.  ACL: the access list of the port it
     came from, 0 for none.  SAMPLED: 1 once the controller has a copy for its sender's IP address.
+
+    First-hop security uses the others.  CHECKS: what is checked of the port it came from.
+    TRAP: the trap that its kind of frames has, 0 for none.  ADVERTISES: 1 for an advertisement
+    whose source is to be checked yet.  ADDRESS: the IP address that it claims, in four registers;
+    an IPv4 address is in the last of them, IPV4.  SENDER: the MAC address that it claims, in the
+    lower 48 bits of two registers; above it the kind of the IP address: 0 for none, 4 or 6.
     """
 
     EGRESS = 0
@@ -41,6 +53,12 @@ class Register(IntEnum):
     FLOODED = 2
     ACL = 3
     SAMPLED = 4
+    CHECKS = 5
+    TRAP = 6
+    ADVERTISES = 7
+    ADDRESS = 8
+    IPV4 = 11
+    SENDER = 12
 
 
 @dataclass(frozen=True, slots=True)

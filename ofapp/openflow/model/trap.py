@@ -30,22 +30,28 @@ class Place:
     """A port of the switch where a trap has a flow.
 
     serial: in the flow's cookie; seconds: until the flow ends unless it is renewed, 0 for never.
+    goto: the table that its frames go to as well; None for none.
     """
 
     port: int
     serial: int = 0
     seconds: int = 0
+    goto: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TrapRule:
-    """The rule of a trap's flows, which match `in_port` and `match` and lead nowhere else."""
+    """The rule of a trap's flows, which match `in_port` and `match`.
+
+    goto: the tables that they may lead to, None among them when the frame may end here.
+    """
 
     table: TableId
     name: str
     priority: int
     about: str
     match: tuple[Match, ...] = ()
+    goto: tuple[int | None, ...] = (None,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.first_hop.binding import GuardedPort
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.openflow.model.flow import NEAREST_BRIDGE, SLOW_PROTOCOLS, TO_BRIDGES
-from ofapp.openflow.model.rule import Rule, TableId
+from ofapp.openflow.model.flow import NEAREST_BRIDGE, SLOW_PROTOCOLS, TO_BRIDGES, register
+from ofapp.openflow.model.rule import Register, Rule, TableId
 from ofapp.openflow.model.trap import Lane, MeterKind, Place, Trap, TrapRule
 
 TRAP_HELLOS = 2
@@ -134,7 +135,142 @@ SNOOPED = Trap(
     remedy="See which host sends them.",
 )
 
-TRAPS = (SIGHTING, ADDRESS, BPDU, LACP, LLDP, SNOOPED)
+
+
+def guarded(port: DesiredPort) -> GuardedPort | None:
+    """What first-hop security checks of a port."""
+    wanted: GuardedPort | None = port.wanted("first_hop")
+    return wanted
+
+
+def _where_snooped(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    return Place(port.number, goto=TableId.AWAY) if guard and guard.snooped else None
+
+
+def _where_nd_is_inspected(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    return Place(port.number, goto=TableId.AWAY) if guard and guard.nd else None
+
+
+def _where_servers_are(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    watched = guard and guard.watched and guard.dhcp_server
+    return Place(port.number, goto=TableId.AWAY) if watched else None
+
+
+def _where_routers_are(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    watched = guard and guard.watched and guard.router
+    return Place(port.number, goto=TableId.CHECKED) if watched else None
+
+
+def _where_checked(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    if guard is None or not guard.checked:
+        return None
+    return Place(port.number, goto=TableId.CHECKED if guard.report_only else None)
+
+
+def _held(name: str, feature: int, about: str) -> TrapRule:
+    """The rule of frames that the controller forwards: see `ForwardFrame`."""
+    held = "To the controller, which forwards it; the table `away` drops it while there is one."
+    match = (register(Register.TRAP, feature),)
+    return TrapRule(TableId.TRAPS, name, 100, f"{about} {held}", match, (TableId.AWAY,))
+
+
+DHCP = Trap(
+    name="dhcp",
+    feature=0x17,
+    meter=9,
+    rate=50,
+    lane=Lane.PROMPT,
+    rule=_held("dhcp", 0x17, "A message of a DHCP client, from a port that has bindings."),
+    of_port=_where_snooped,
+    event="dhcp",
+    what="messages of DHCP clients",
+    fate="were too fast for the controller and dropped",
+    remedy="See which host sends them.",
+)
+DHCP_SERVER = Trap(
+    name="dhcp_server",
+    feature=0x18,
+    meter=10,
+    rate=5_000,
+    lane=Lane.PROMPT,
+    rule=_held("dhcp-server", 0x18, "A message of a DHCP server, from a port where one may be."),
+    of_port=_where_servers_are,
+    event="dhcp_server",
+    what="messages of DHCP servers",
+    fate="were too fast for the controller and dropped",
+    remedy="See which host sends them.",
+)
+ND = Trap(
+    name="nd",
+    feature=0x19,
+    meter=11,
+    rate=50,
+    lane=Lane.PROMPT,
+    rule=_held("nd", 0x19, "A host asks for routers, or whether an IPv6 address is free."),
+    of_port=_where_nd_is_inspected,
+    event="nd",
+    what="claims of new IPv6 addresses and router solicitations",
+    fate="were too fast for the controller and dropped",
+    remedy="See which host sends them.",
+)
+ROUTER = Trap(
+    name="router",
+    feature=0x1A,
+    meter=12,
+    rate=50,
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.TRAPS,
+        "router",
+        100,
+        "A router advertisement, from a port where a router may be: a copy to the controller.",
+        (register(Register.TRAP, 0x1A),),
+        (TableId.CHECKED,),
+    ),
+    of_port=_where_routers_are,
+    event="router",
+    what="router advertisements",
+    remedy="See which host sends them.",
+)
+REFUSED = Trap(
+    name="refused",
+    feature=0x1B,
+    meter=13,
+    rate=10,
+    octets=128,
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.REFUSED,
+        "sample",
+        100,
+        "A few of these frames a second to the controller, their heads alone; then drop. On a "
+        "port that only reports they are forwarded.",
+        goto=(None, TableId.CHECKED),
+    ),
+    of_port=_where_checked,
+    event="",
+)
+"""A sample of what first-hop security refuses; what the meter holds back is dropped all the same,
+and counted by the flow."""
+
+TRAPS = (
+    SIGHTING,
+    ADDRESS,
+    BPDU,
+    LACP,
+    LLDP,
+    SNOOPED,
+    DHCP,
+    DHCP_SERVER,
+    ND,
+    ROUTER,
+    REFUSED,
+)
 """Each kind of frame that comes to the controller."""
 
 _DROPPED = "were above the port's limit and dropped"
@@ -169,5 +305,6 @@ def trap_rules(table: TableId) -> Iterator[Rule]:
                 frozenset(fields),
                 trap.feature,
                 trap.rule.about,
-                actions=frozenset({"controller"}),
+                trap.rule.goto,
+                frozenset({"controller"}),
             )

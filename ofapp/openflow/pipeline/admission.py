@@ -19,6 +19,7 @@ from ofapp.openflow.model.flow import (
 from ofapp.openflow.model.rule import ONWARD, Register, TableId, rule
 from ofapp.openflow.model.traps import SIGHTING, trap_rules
 from ofapp.openflow.pipeline.acl import acl_number
+from ofapp.openflow.pipeline.claims import checks
 from ofapp.openflow.pipeline.egress import through
 from ofapp.openflow.pipeline.meters import to_controller
 from ofapp.openflow.pipeline.table import Ingress, Table
@@ -72,7 +73,8 @@ _RULES = (
         "in_port",
         Feature.PORT,
         "A port that forwards: its frames enter. What later tables ask of the port goes with "
-        "them: whether it is isolated, which access list it has; and a mirror gets its copy.",
+        "them: whether it is isolated, which access list it has, what first-hop security checks; "
+        "and a mirror gets its copy.",
         ONWARD,
         "output register resubmit",
     ),
@@ -125,6 +127,8 @@ def _marks(port: DesiredPort) -> tuple[Action, ...]:
         actions.append(SetRegister(Register.ISOLATED, 1))
     if port.policy.acl is not None:
         actions.append(SetRegister(Register.ACL, acl_number(port.policy.acl)))
+    if checked := checks(port):
+        actions.append(SetRegister(Register.CHECKS, checked))
     return tuple(actions)
 
 

@@ -65,6 +65,7 @@ def trap_flow(trap: Trap, place: Place, metered: bool) -> Flow:
             (in_port(place.port), *rule.match),
             trap.feature,
             (to_controller(place.port, trap, metered),),
+            place.goto,
             serial=place.serial,
             hard_timeout=place.seconds,
         )

@@ -16,9 +16,12 @@ from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import ONWARD, Rule
 from ofapp.openflow.pipeline.acl import ACL
 from ofapp.openflow.pipeline.admission import ADMISSION
+from ofapp.openflow.pipeline.away import AWAY, TRAPS
+from ofapp.openflow.pipeline.claims import CLAIMS
 from ofapp.openflow.pipeline.destination import DESTINATION
 from ofapp.openflow.pipeline.egress import EGRESS
 from ofapp.openflow.pipeline.flood import FLOOD
+from ofapp.openflow.pipeline.guard import CHECKED, GUARD, REFUSED
 from ofapp.openflow.pipeline.lag import LAG
 from ofapp.openflow.pipeline.multicast import MULTICAST
 from ofapp.openflow.pipeline.owner import OWNER
@@ -32,6 +35,12 @@ _DECLARED = (
     ADMISSION,
     VLAN,
     STORM,
+    CLAIMS,
+    TRAPS,
+    AWAY,
+    GUARD,
+    REFUSED,
+    CHECKED,
     ACL,  # its flows are not those of ports: they lead to the source table, so it stands before it
     SOURCE,
     DESTINATION,

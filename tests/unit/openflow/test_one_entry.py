@@ -53,27 +53,27 @@ def test_a_kind_of_frames_is_one_entry() -> None:
 
         traps = load(
             "ofapp.openflow.model.traps",
-            "TRAPS = (SIGHTING,",
+            "TRAPS = (\\n    SIGHTING,",
             '''
         from ofapp.openflow.model.flow import Match
 
-        DHCP = Trap(
-            name="dhcp",
+        PTP = Trap(
+            name="ptp",
             feature=0x40,
             meter=40,
             rate=15,
             rule=TrapRule(
                 TableId.ADMISSION,
-                "dhcp",
+                "ptp",
                 940,
-                "DHCP of clients.",
-                (Match("eth_type", 0x800), Match("ip_proto", 17), Match("udp_dst", 67)),
+                "Time of clocks.",
+                (Match("eth_type", 0x88F7),),
             ),
             of_port=lambda port: Place(port.number),
-            event="dhcp",
-            what="DHCP messages",
+            event="ptp",
+            what="PTP messages",
         )
-        TRAPS = (DHCP, SIGHTING,''',
+        TRAPS = (PTP, SIGHTING,''',
         )
         from typing import get_args
 
@@ -88,18 +88,18 @@ def test_a_kind_of_frames_is_one_entry() -> None:
 
         desired = bridge().desired()
         flows = [flow for flow in desired_flows(desired, True) if flow.feature == 0x40]
-        assert [check(flow).name for flow in flows] == ["dhcp", "dhcp"]
-        meters = {Meter(meter_id(port, traps.DHCP), 15) for port in (1, 2)}
+        assert [check(flow).name for flow in flows] == ["ptp", "ptp"]
+        meters = {Meter(meter_id(port, traps.PTP), 15) for port in (1, 2)}
         assert meters < {*desired_meters(desired)}
-        assert "dhcp" in get_args(LimitedKind)
-        assert "dhcp.limited" in KINDS and "dhcp.limited.cleared" in KINDS
-        assert "dhcp" in MeterWatch().dropped
+        assert "ptp" in get_args(LimitedKind)
+        assert "ptp.limited" in KINDS and "ptp.limited.cleared" in KINDS
+        assert "ptp" in MeterWatch().dropped
 
         match = struct.pack("!HHII4x", 1, 12, 0x80000004, 2)
         body = struct.pack("!IHBBQ", 0xFFFFFFFF, 60, 1, 0, flows[0].cookie) + match + bytes(62)
         inbox = Inbox(Counter())
         inbox.feed(struct.pack("!BBHI", 4, 10, 8 + len(body), 0) + body)
-        assert inbox.take_frames(9) == [Frame(traps.DHCP, 2, bytes(60))]
+        assert inbox.take_frames(9) == [Frame(traps.PTP, 2, bytes(60))]
         """
     )
 

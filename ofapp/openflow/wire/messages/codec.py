@@ -10,14 +10,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from os_ken.ofproto import ofproto_protocol
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.bridge.mac import format_mac
 from ofapp.openflow.model.cookie import (
     ANY_LEARNED,
     EXACT,
@@ -34,6 +32,7 @@ from ofapp.openflow.model.flow import (
     BackOut,
     Bucket,
     Choose,
+    CopyField,
     Flow,
     Forwarding,
     Group,
@@ -49,7 +48,7 @@ from ofapp.openflow.model.flow import (
     ToController,
     ToGroup,
 )
-from ofapp.openflow.model.rule import Register
+from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.pipeline.egress import through
 
 _PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
@@ -58,15 +57,43 @@ _FLOW_MOD = struct.Struct("!BBHIQQBBHHHIIIHxxHH")
 _GROUP_MOD = struct.Struct("!BBHIHBxI")
 _PACKET_OUT = struct.Struct("!BBHIIIH6x")
 _OUTPUT = struct.Struct("!HHIH6x")
+_BARRIER = struct.pack("!BBHI", ofp.OFP_VERSION, ofp.OFPT_BARRIER_REQUEST, 8, 0)
 _THROUGH = 32  # octets of what leads through an aggregation's table
 _TPID = 0x8100
 _NICIRA = 0x00002320
 _CONTROLLER2 = 37  # NXAST_CONTROLLER2
-_REG_LOAD, _BUNDLE, _HRW = 7, 12, 1
+_REG_MOVE, _REG_LOAD, _BUNDLE, _HRW = 6, 7, 12, 1
 _NXM_IN_PORT, _IN_PORT_BITS = 0x00000002, 15  # all 16 of them, from bit 0 on
 _HASH_FIELDS = {"layer2": 0, "layer2+3": 6, "layer3+4": 3}
 """enum nx_hash_fields: the Ethernet source, symmetric L3, symmetric L3 and L4 with UDP."""
 _PROP_MAX_LEN, _PROP_METER_ID = 0, 5
+_COPIED = {
+    "eth_src": (0x00000406, 48),
+    "ipv4_src": (0x00000E04, 32),
+    "ipv6_src": (0x00012610, 128),
+    "arp_sha": (0x00012206, 48),
+    "arp_spa": (0x00002004, 32),
+    "arp_tpa": (0x00002204, 32),
+    "ipv6_nd_target": (0x00012E10, 128),
+    "ipv6_nd_sll": (0x00013006, 48),
+    "ipv6_nd_tll": (0x00013206, 48),
+}
+"""Fields that are copied to registers: the NXM header, and how many bits."""
+_REGISTERS: dict[int, Callable[[int], int]] = {
+    32: lambda register: 0x00010004 | register << 9,
+    48: lambda register: 0x80010008 | register // 2 << 9,
+    128: lambda register: 0x0001DE10 | register // 4 << 9,
+}
+"""The header of the registers that so many bits are copied to, from the first register on: one
+(NXM_NX_REG), two (OXM_OF_PKT_REG) or four (NXM_NX_XXREG)."""
+_FIELDS = {
+    kind.name: (kind.num, kind.type.size)
+    for kind in ofp.oxm_types
+    if getattr(kind.type, "size", None) is not None
+}
+"""Number (class and field) and octets of each field that os-ken knows, by its name."""
+_NO_MISS = 128  # octets of frames that match no flow: the default of Open vSwitch, without use here
+_NX_MATCH = 3  # enum ofputil_frag_handling
 
 
 @lru_cache(1 << 14)
@@ -211,6 +238,31 @@ def send_frame(ports: Iterable[int], frame: bytes, lags: Collection[int] = ()) -
     return b"".join(messages)
 
 
+def forward_frame(port: int, marks: tuple[Action, ...], frame: bytes) -> bytes:
+    """A packet-out by which a frame enters table `checked` as if it had come in by the port.
+
+    marks: what its registers are set to before.  It is behind a barrier: the switch has carried
+    out all earlier messages by then.
+    """
+    actions = _joined(_actions((*marks, Resubmit(TableId.CHECKED))))
+    length = _PACKET_OUT.size + len(actions) + len(frame)
+    if length > 0xFFFF:
+        return b""
+    head = _PACKET_OUT.pack(
+        *(ofp.OFP_VERSION, ofp.OFPT_PACKET_OUT, length, 0, ofp.OFP_NO_BUFFER, port, len(actions))
+    )
+    return b"".join((_BARRIER, head, actions, frame))
+
+
+def read_fragments(on: bool) -> bytes:
+    """A message by which the switch shows the ports and types of first fragments, or none.
+
+    Otherwise what has only its first fragment refused would pass.
+    """
+    handling = _NX_MATCH if on else ofp.OFPC_FRAG_NORMAL
+    return serialize(parser.OFPSetConfig(_PROTOCOL, handling, _NO_MISS))
+
+
 @lru_cache(4096)
 def _output(port: int, aggregated: bool) -> bytes:
     """The action, or the actions, in a packet-out."""
@@ -225,17 +277,6 @@ def serialize(message: Any) -> bytes:
         message.set_xid(0)
     message.serialize()
     return bytes(message.buf)
-
-
-_TEXT: dict[str, Callable[[int], str]] = {
-    "eth_src": format_mac,
-    "eth_dst": format_mac,
-    "ipv4_src": lambda address: str(IPv4Address(address)),
-    "ipv4_dst": lambda address: str(IPv4Address(address)),
-    "ipv6_src": lambda address: str(IPv6Address(address)),
-    "ipv6_dst": lambda address: str(IPv6Address(address)),
-}
-"""Conversions of the values of fields for which os-ken wants no numbers."""
 
 
 def _flow_mod(
@@ -284,18 +325,20 @@ def _match(matches: Iterable[Match]) -> bytes:
 @lru_cache(1 << 15)
 def _oxm(match: Match) -> tuple[tuple[bool, int], bytes]:
     """One field, and where it belongs among others; a bridge has the same ones again and again."""
-    value: Any = match.value
-    mask: Any = match.mask
-    if text := _TEXT.get(match.field):
-        value = text(match.value)
-        mask = None if match.mask is None else text(match.mask)
-    field = match.field, value if mask is None else (value, mask)
-    number, plain, its_mask = ofp.oxm_from_user(*ofp.oxm_normalize_user(*field))
-    oxm = bytearray()
-    ofp.oxm_serialize(number, plain, its_mask, oxm, 0)
+    number, size = _FIELDS[match.field]
+    value = match.value.to_bytes(size, "big")
+    mask = None
+    if match.mask is not None:
+        value = (match.value & match.mask).to_bytes(size, "big")
+        mask = match.mask.to_bytes(size, "big")
     # By number, as os-ken does; but so `ip_frag` would come before what it presupposes.
-    order = number[0] if isinstance(number, tuple) else number
-    return (match.field == "ip_frag", order), bytes(oxm)
+    if isinstance(number, tuple):
+        oxm = bytearray()
+        ofp.oxm_serialize(number, value, mask, oxm, 0)
+        return (match.field == "ip_frag", number[0]), bytes(oxm)
+    length = size if mask is None else 2 * size
+    head = (number << 9 | (mask is not None) << 8 | length).to_bytes(4, "big")
+    return (match.field == "ip_frag", number), b"".join((head, value, mask or b""))
 
 
 @lru_cache(1 << 12)
@@ -352,6 +395,8 @@ def _action(action: Action) -> list[Any]:
         case SetInPort(port):
             body = struct.pack("!HHIQ", _REG_LOAD, _IN_PORT_BITS, _NXM_IN_PORT, port)
             return [parser.OFPActionExperimenterUnknown(_NICIRA, body)]
+        case CopyField(field, register):
+            return [_copy(field, register)]
         case Choose(ports, fields, basis):
             return [_bundle(ports, _HASH_FIELDS[fields], basis)]
         case ToController(max_len, None):
@@ -377,6 +422,13 @@ def _read_action(action: Any) -> Forwarding:
         case parser.NXActionResubmitTable():
             return Resubmit(action.table_id)
     return Output(ofp.OFPP_ANY)
+
+
+def _copy(field: str, register: Register) -> Any:
+    """NXAST_REG_MOVE of a whole field, by the headers that Open vSwitch writes itself."""
+    source, bits = _COPIED[field]
+    body = struct.pack("!HHHHII", _REG_MOVE, bits, 0, 0, source, _REGISTERS[bits](register))
+    return parser.OFPActionExperimenterUnknown(_NICIRA, body)
 
 
 def _bundle(ports: tuple[int, ...], fields: int, basis: int) -> Any:

@@ -1,0 +1,193 @@
+"""First-hop security: who may use which address on which port, and what follows.
+
+A host with bindings has one flow for itself and one for each address, on the port and in the VLAN
+of the bindings.  What they permit is the same for headers, ARP and neighbour discovery, as `claims`
+puts what a frame claims into registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge.desired import Desired
+from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import (
+    CopyField,
+    Flow,
+    Match,
+    Resubmit,
+    SetRegister,
+    bits,
+    in_port,
+    register,
+    vlan,
+)
+from ofapp.openflow.model.rule import Register, TableId, rule
+from ofapp.openflow.model.traps import ND, trap_rules
+from ofapp.openflow.pipeline.claims import CHECK_ADDRESS, IPV4_CLAIM, IPV6_CLAIM
+from ofapp.openflow.pipeline.table import Table
+
+_GUARD_RULES = (
+    rule(
+        "host",
+        100,
+        "in_port vlan_vid eth_src reg12 reg13",
+        Feature.BINDING,
+        "A frame that claims no IP address, of a host that has a binding.",
+        TableId.CHECKED,
+    ),
+    rule(
+        "ipv4",
+        100,
+        "in_port vlan_vid eth_src reg11 reg12 reg13",
+        Feature.BINDING,
+        "A binding: this MAC address may use this IPv4 address.",
+        TableId.CHECKED,
+    ),
+    rule(
+        "ipv6",
+        100,
+        "in_port vlan_vid eth_src reg8 reg12 reg13",
+        Feature.BINDING,
+        "The same for IPv6; in a delegated prefix (RFC 8415 6.3) only its bits count. The "
+        "link-local address that follows from its MAC address (RFC 4291 A) is each host's.",
+        TableId.CHECKED,
+        lowest=100,
+        optional=("reg9", "reg10", "reg11"),
+    ),
+    rule(
+        "new",
+        10,
+        "reg6",
+        Feature.FIRST_HOP,
+        "Duplicate address detection of an address without a binding: for the controller.",
+        actions="resubmit",
+    ),
+    rule("other", 0, "", Feature.FIRST_HOP, "A claim without a binding.", TableId.REFUSED),
+)
+
+_CHECKED_RULES = (
+    rule(
+        "advertisement",
+        100,
+        "reg5 reg7",
+        Feature.FIRST_HOP,
+        "A neighbour advertisement whose target has a binding: its source needs one, too.",
+        actions="register resubmit",
+    ),
+    rule(
+        "no-list",
+        10,
+        "reg3",
+        Feature.FIRST_HOP,
+        "From a port without an access list.",
+        TableId.SOURCE,
+    ),
+    rule("list", 0, "", Feature.FIRST_HOP, "From one with a list.", TableId.ACL),
+)
+
+_FLOWS = (
+    Flow(
+        *(TableId.GUARD, 10, (register(Register.TRAP, ND.feature),), Feature.FIRST_HOP),
+        (Resubmit(TableId.TRAPS),),
+    ),
+    Flow(TableId.GUARD, 0, (), Feature.FIRST_HOP, (), TableId.REFUSED),
+)
+_REFUSED = (Flow(TableId.REFUSED, 0, (), Feature.FIRST_HOP),)
+_AGAIN = (
+    SetRegister(Register.ADVERTISES, 0),
+    CopyField("eth_src", Register.SENDER),
+    CopyField("ipv6_src", Register.ADDRESS),
+    Resubmit(TableId.GUARD),
+)
+_CHECKED = (
+    Flow(
+        *(TableId.CHECKED, 100),
+        (register(Register.ADVERTISES, 1), bits(Register.CHECKS, CHECK_ADDRESS)),
+        Feature.FIRST_HOP,
+        _AGAIN,
+    ),
+    Flow(
+        *(TableId.CHECKED, 10, (register(Register.ACL, 0),), Feature.FIRST_HOP),
+        goto=TableId.SOURCE,
+    ),
+    Flow(TableId.CHECKED, 0, (), Feature.FIRST_HOP, (), TableId.ACL),
+)
+
+_LINK_LOCAL = 0xFE80 << 112
+_OTHER_BIT = 1 << 41  # universal or local, of a MAC address
+
+
+def link_local(mac: int) -> BoundAddress:
+    """The link-local address that a host makes of its MAC address (RFC 4291 2.5.6, A)."""
+    mac ^= _OTHER_BIT
+    identifier = mac >> 24 << 40 | 0xFFFE << 24 | mac & 0xFFFFFF
+    return BoundAddress((_LINK_LOCAL | identifier).to_bytes(16, "big"), 128)
+
+
+def bound_flows(host: BoundHost) -> Iterator[Flow]:
+    """The flows that let a host send; none for one without addresses."""
+    if not host.addresses:
+        return
+    here = in_port(host.port), vlan(host.vid), Match("eth_src", host.mac)
+    yield _bound(*here, *_sender(host.mac, 0))
+    four, six = _sender(host.mac, IPV4_CLAIM), _sender(host.mac, IPV6_CLAIM)
+    for address in dict.fromkeys((link_local(host.mac), *host.addresses)):
+        of_four = len(address.octets) == 4
+        yield _bound(*here, *_claimed(address), *(four if of_four else six))
+
+
+def _bound(*match: Match) -> Flow:
+    return Flow(TableId.GUARD, 100, match, Feature.BINDING, (), TableId.CHECKED)
+
+
+def _sender(mac: int, kind: int) -> tuple[Match, Match]:
+    upper, lower = divmod(mac, 1 << 32)
+    return Match("reg12", kind | upper), Match("reg13", lower)
+
+
+def _claimed(address: BoundAddress) -> Iterator[Match]:
+    """The registers of the address, as far as its bits reach."""
+    first = Register.IPV4 if len(address.octets) == 4 else Register.ADDRESS
+    for number in range(0, -(-address.bits // 32)):
+        value = int.from_bytes(address.octets[4 * number : 4 * number + 4], "big")
+        left = address.bits - 32 * number
+        mask = None if left >= 32 else 0xFFFFFFFF << 32 - left & 0xFFFFFFFF
+        yield Match(f"reg{first + number}", value & (mask or 0xFFFFFFFF), mask)
+
+
+def _guard_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
+    if desired.port_policies.checked:
+        yield from _FLOWS
+    for host in desired.protocols["first_hop"]:
+        yield from bound_flows(host)
+
+
+GUARD = Table(
+    TableId.GUARD,
+    "guard",
+    "Whether a host may claim that: bindings. All else is refused.",
+    _GUARD_RULES,
+    flows=_guard_flows,
+)
+
+REFUSED = Table(
+    TableId.REFUSED,
+    "refused",
+    "What first-hop security refuses, by port.",
+    (
+        *trap_rules(TableId.REFUSED),
+        rule("rest", 0, "", Feature.FIRST_HOP, "From a port that is not guarded any more: drop."),
+    ),
+    flows=lambda desired, _metered: _REFUSED if desired.port_policies.checked else (),
+)
+
+CHECKED = Table(
+    TableId.CHECKED,
+    "checked",
+    "Frames that may pass: to the table that their port's frames would come to without all this. "
+    "Here those enter that the controller forwards (`ForwardFrame`).",
+    _CHECKED_RULES,
+    flows=lambda desired, _metered: _CHECKED if desired.port_policies.checked else (),
+)
