@@ -29,7 +29,7 @@ class PortPolicies:
     """The policies for one set of parameters and ports.
 
     aware: some port has VLANs configured, so VIDs are significant.
-    checked: first-hop security checks frames of some port.
+    checked: first-hop security checks frames of some port of the configuration, present or not.
     aggregated: the logical ports of aggregations; a frame leaves by one of their members.
     classes: the VIDs of each class, by its lowest; all other VIDs are alike.
     configured: the VLANs in the configuration, except those in long lists of a port.
@@ -44,7 +44,8 @@ class PortPolicies:
         self._params: dict[int, PortParams] = {}
         if not alike:
             self._params = {port.number: params.port(port.name, port.number) for port in present}
-        self.checked = any(own.first_hop.checks for own in self._params.values())
+        configured = (*params.ports.values(), *params.numbered.values())
+        self.checked = any(port.first_hop.checks for port in configured)
         self._listeners = {
             numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
         }

@@ -31,18 +31,21 @@ class Place:
 
     serial: in the flow's cookie; seconds: until the flow ends unless it is renewed, 0 for never.
     goto: the table that its frames go to as well; None for none.
+    match: what is matched here besides.
     """
 
     port: int
     serial: int = 0
     seconds: int = 0
     goto: int | None = None
+    match: tuple[Match, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TrapRule:
     """The rule of a trap's flows, which match `in_port` and `match`.
 
+    fields: what they match besides, with other values in each place.
     goto: the tables that they may lead to, None among them when the frame may end here.
     """
 
@@ -51,6 +54,7 @@ class TrapRule:
     priority: int
     about: str
     match: tuple[Match, ...] = ()
+    fields: frozenset[str] = frozenset()
     goto: tuple[int | None, ...] = (None,)
 
 

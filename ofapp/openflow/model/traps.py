@@ -13,7 +13,13 @@ from collections.abc import Iterator
 from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.first_hop.binding import GuardedPort
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.openflow.model.flow import NEAREST_BRIDGE, SLOW_PROTOCOLS, TO_BRIDGES, register
+from ofapp.openflow.model.flow import (
+    NEAREST_BRIDGE,
+    SLOW_PROTOCOLS,
+    TO_BRIDGES,
+    Match,
+    register,
+)
 from ofapp.openflow.model.rule import Register, Rule, TableId
 from ofapp.openflow.model.trap import Lane, MeterKind, Place, Trap, TrapRule
 
@@ -136,7 +142,6 @@ SNOOPED = Trap(
 )
 
 
-
 def guarded(port: DesiredPort) -> GuardedPort | None:
     """What first-hop security checks of a port."""
     wanted: GuardedPort | None = port.wanted("first_hop")
@@ -165,6 +170,13 @@ def _where_routers_are(port: DesiredPort) -> Place | None:
     return Place(port.number, goto=TableId.CHECKED) if watched else None
 
 
+def _where_hosts_answer(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    if guard is None or not guard.prober:
+        return None
+    return Place(port.number, match=(Match("eth_dst", guard.prober),))
+
+
 def _where_checked(port: DesiredPort) -> Place | None:
     guard = guarded(port)
     if guard is None or not guard.checked:
@@ -176,7 +188,7 @@ def _held(name: str, feature: int, about: str) -> TrapRule:
     """The rule of frames that the controller forwards: see `ForwardFrame`."""
     held = "To the controller, which forwards it; the table `away` drops it while there is one."
     match = (register(Register.TRAP, feature),)
-    return TrapRule(TableId.TRAPS, name, 100, f"{about} {held}", match, (TableId.AWAY,))
+    return TrapRule(TableId.TRAPS, name, 100, f"{about} {held}", match, goto=(TableId.AWAY,))
 
 
 DHCP = Trap(
@@ -230,17 +242,36 @@ ROUTER = Trap(
         100,
         "A router advertisement, from a port where a router may be: a copy to the controller.",
         (register(Register.TRAP, 0x1A),),
-        (TableId.CHECKED,),
+        goto=(TableId.CHECKED,),
     ),
     of_port=_where_routers_are,
     event="router",
     what="router advertisements",
     remedy="See which host sends them.",
 )
-REFUSED = Trap(
-    name="refused",
+ANSWER = Trap(
+    name="answer",
     feature=0x1B,
     meter=13,
+    rate=50,
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.CHECKED,
+        "answer",
+        110,
+        "A host answers the controller, which asked by an address of the bridge whether it still "
+        "uses an address: to the controller alone.",
+        fields=frozenset({"eth_dst"}),
+    ),
+    of_port=_where_hosts_answer,
+    event="answer",
+    what="answers of hosts to the controller",
+    remedy="See which host sends them.",
+)
+REFUSED = Trap(
+    name="refused",
+    feature=0x1C,
+    meter=14,
     rate=10,
     octets=128,
     lane=Lane.PROMPT,
@@ -269,6 +300,7 @@ TRAPS = (
     DHCP_SERVER,
     ND,
     ROUTER,
+    ANSWER,
     REFUSED,
 )
 """Each kind of frame that comes to the controller."""
@@ -298,7 +330,7 @@ def trap_rules(table: TableId) -> Iterator[Rule]:
     """The rules of the traps in a table."""
     for trap in TRAPS:
         if trap.rule is not None and trap.rule.table == table:
-            fields = {"in_port", *(match.field for match in trap.rule.match)}
+            fields = {"in_port", *trap.rule.fields, *(match.field for match in trap.rule.match)}
             yield Rule(
                 trap.rule.name,
                 trap.rule.priority,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.params.policy import PortPolicy
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     FROM_GROUP,
@@ -123,13 +124,18 @@ def _marks(port: DesiredPort) -> tuple[Action, ...]:
     """Actions on every frame from the port: copies for mirrors first, then registers."""
     actions: list[Action] = [Output(to) for to in port.copies]
     actions += [action for to in port.lag_copies for action in through(to)]
-    if port.policy.isolated:
-        actions.append(SetRegister(Register.ISOLATED, 1))
-    if port.policy.acl is not None:
-        actions.append(SetRegister(Register.ACL, acl_number(port.policy.acl)))
+    actions += policy_marks(port.policy)
     if checked := checks(port):
         actions.append(SetRegister(Register.CHECKS, checked))
     return tuple(actions)
+
+
+def policy_marks(policy: PortPolicy) -> Iterator[Action]:
+    """Actions that note what the tables from `acl` on ask of the port that a frame came from."""
+    if policy.isolated:
+        yield SetRegister(Register.ISOLATED, 1)
+    if policy.acl is not None:
+        yield SetRegister(Register.ACL, acl_number(policy.acl))
 
 
 ADMISSION = Table(

@@ -44,7 +44,7 @@ IPV4_CLAIM, IPV6_CLAIM = 4 << 16, 6 << 16
 _UDP, _ICMP, _IGMP, _ICMPV6 = 17, 1, 2, 58
 _SOLICITATION, _ADVERTISEMENT = 135, 136
 _TAGS_AND_LLC = (0x8100, 0x88A8, 0x05FF)  # 0x05ff is how Open vSwitch shows an LLC header
-_UNFRAGMENTED, _FIRST_FRAGMENT = Match("ip_frag", 0), Match("ip_frag", 1, 3)
+_UNFRAGMENTED, _FIRST_FRAGMENT = Match("ip_frag", 0), Match("ip_frag", 1)
 _FOUR, _SIX = Match("eth_type", IPV4), Match("eth_type", IPV6)
 
 
@@ -81,7 +81,6 @@ class _Claim(NamedTuple):
     goto: TableId
     about: str
     actions: tuple[Action, ...] = ()
-
 
 
 def _udp_of(four: Match, six: Match, *more: Match) -> tuple[tuple[Match, ...], ...]:
@@ -278,7 +277,7 @@ _CLAIMS = (
     ),
     _Claim(
         "advertisement",
-        790,
+        791,
         CHECK_ND,
         _icmpv6(_ADVERTISEMENT),
         TableId.GUARD,
@@ -362,9 +361,7 @@ def _rules() -> Iterator[Rule]:
         fields = frozenset({_UNGUARDED.field, *(match.field for match in claim.matches[0])})
         kinds = frozenset(action.kind for action in claim.actions)
         feature = Feature.FIRST_HOP
-        yield Rule(
-            claim.name, claim.priority, fields, feature, claim.about, (claim.goto,), kinds
-        )
+        yield Rule(claim.name, claim.priority, fields, feature, claim.about, (claim.goto,), kinds)
     about = "What is not checked: onward."
     yield Rule("rest", 0, frozenset(), Feature.FIRST_HOP, about, (TableId.CHECKED,))
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.stp import PortState
@@ -22,7 +23,7 @@ from ofapp.openflow.model.flow import Action, Flow, Output, in_port
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.trap import Place, Trap
 from ofapp.openflow.model.traps import LACP, TRAPS, lacp_places
-from ofapp.openflow.pipeline import destination, multicast, source
+from ofapp.openflow.pipeline import destination, guard, multicast, source
 from ofapp.openflow.pipeline import lag as lags
 from ofapp.openflow.pipeline.entries import Key
 from ofapp.openflow.pipeline.meters import to_controller
@@ -62,7 +63,7 @@ def trap_flow(trap: Trap, place: Place, metered: bool) -> Flow:
         Flow(
             rule.table,
             rule.priority,
-            (in_port(place.port), *rule.match),
+            (in_port(place.port), *rule.match, *place.match),
             trap.feature,
             (to_controller(place.port, trap, metered),),
             place.goto,
@@ -101,6 +102,11 @@ def static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
 def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
     """The flow that admits such an address on its port if that is locked."""
     return _checked(source.pass_flows(port, static))
+
+
+def bound_flows(host: BoundHost) -> Iterator[Flow]:
+    """The flows that let a host use its addresses; none for a host without any."""
+    return _checked(guard.bound_flows(host))
 
 
 def learned_flows(

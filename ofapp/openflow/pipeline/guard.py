@@ -13,6 +13,7 @@ from ofapp.bridge.desired import Desired
 from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
+    IPV6,
     CopyField,
     Flow,
     Match,
@@ -71,7 +72,7 @@ _CHECKED_RULES = (
     rule(
         "advertisement",
         100,
-        "reg5 reg7",
+        "eth_type reg5 reg7",
         Feature.FIRST_HOP,
         "A neighbour advertisement whose target has a binding: its source needs one, too.",
         actions="register resubmit",
@@ -104,7 +105,11 @@ _AGAIN = (
 _CHECKED = (
     Flow(
         *(TableId.CHECKED, 100),
-        (register(Register.ADVERTISES, 1), bits(Register.CHECKS, CHECK_ADDRESS)),
+        (
+            Match("eth_type", IPV6),
+            register(Register.ADVERTISES, 1),
+            bits(Register.CHECKS, CHECK_ADDRESS),
+        ),
         Feature.FIRST_HOP,
         _AGAIN,
     ),
@@ -188,6 +193,6 @@ CHECKED = Table(
     "checked",
     "Frames that may pass: to the table that their port's frames would come to without all this. "
     "Here those enter that the controller forwards (`ForwardFrame`).",
-    _CHECKED_RULES,
+    (*trap_rules(TableId.CHECKED), *_CHECKED_RULES),
     flows=lambda desired, _metered: _CHECKED if desired.port_policies.checked else (),
 )

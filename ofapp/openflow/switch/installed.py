@@ -24,6 +24,7 @@ class Installed:
     program: its flows, groups and meters; entries: which group belongs to which multicast entry.
     flooded: the ports that its flood groups have; None while that is not known.
     bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
+    fragments: whether it shows the ports of first fragments (`codec.read_fragments`).
     removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
     """
 
@@ -37,6 +38,7 @@ class Installed:
         self.entries = GroupNumbers()
         self.flooded: frozenset[int] | None = None
         self.bundles = True
+        self.fragments = False
         self.removed = 0
 
     def holds(self, program: Program) -> None:
@@ -46,6 +48,13 @@ class Installed:
     def wanted(self, desired: Desired, portions: Portions = AT_ONCE) -> Program:
         """What the switch should hold, with the groups that its multicast entries have."""
         return program(desired, self.metered, self.entries, portions)
+
+    def read_fragments(self, on: bool) -> bytes:
+        """Have it show the ports and types of first fragments, or not."""
+        if self.fragments == on:
+            return b""
+        self.fragments = on
+        return codec.read_fragments(on)
 
     def put(self, flow: Flow) -> bytes:
         """Add or change a flow; one with a hard timeout is also renewed."""

@@ -247,7 +247,7 @@ class Session:
             hub.sleep(min(RENEWAL, TRAP_RENEWAL * stp.hello_time) if stp else RENEWAL)
             self._ownership.renew(self._lost)
             if self.phase.runs:
-                self._renew_traps()
+                self._renew_presence()
 
     def _lost(self) -> None:
         """Another controller took the switch over while this one was away for too long."""
@@ -276,11 +276,11 @@ class Session:
             unsent = self._queue.take_unsent()
             now = time.monotonic()
             self.apply([Barrier(), *unsent, *self.bridge.go_on(now)])
-            self._renew_traps()
+            self._renew_presence()
             self._threads += map(self._spawn, (self._run, self._put_back))
 
-    def _renew_traps(self) -> None:
-        for portion in self._encoder.trap_bpdus():
+    def _renew_presence(self) -> None:
+        for portion in self._encoder.renewals():
             self.channel.send(portion)
             self.channel.turn()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+from ipaddress import ip_network
 
 import pytest
 
@@ -11,6 +12,8 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.first_hop import params as first_hop
+from ofapp.bridge.first_hop.binding import BoundAddress, Origin
 from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.multicast import Family
@@ -40,6 +43,10 @@ from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from tests.unit.openflow.guarded import guarded
 
+GUEST = first_hop.PortParams(
+    source_guard="ip", arp_inspection=True, nd_inspection=True, dhcp_server=False, router=False
+)
+
 
 def bridge() -> Bridge:
     made = Bridge(1, BridgeParams())
@@ -61,6 +68,7 @@ def everything() -> Bridge:
             policy=PortPolicy(hairpin=True, flood=False, acl="guests", storm=Storm(10, 20, 30)),
         ),
     }
+    ports["guest"] = PortParams(first_hop=GUEST)
     lists = {"guests": (AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5),)}
     lags = {"lag0": LagParams(("m1",), lacp="off"), "lag1": LagParams(("m2",))}
     policies = Policies(acls=lists)
@@ -79,10 +87,15 @@ def everything() -> Bridge:
             Port(3, "p3", 3, True),
             Port(4, "m1", 5, True),
             Port(5, "m2", 6, True),
+            Port(6, "guest", 7, True),
             Port(LOCAL_PORT, "br0", 4, True),
         ],
         0.0,
     )
+    for address in ("10.0.0.1/32", "2001:db8::1/128", "2001:db8:5::/56"):
+        network = ip_network(address)
+        bound = BoundAddress(network.network_address.packed, network.prefixlen)
+        made.first_hop.add("guest", 0, 0x02000000000C, bound, Origin.API, 0.0)
     return made
 
 
@@ -122,12 +135,12 @@ class TestTraps:
         assert trap_seconds(made.desired_port(LOCAL_PORT).hello_time) == 0
         traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature == BPDU.feature]
         assert [flow.hard_timeout for flow in traps] == [seconds]
-        assert [*Encoder(made, Installed(True)).trap_bpdus()] == [codec.add_flow(traps[0])]
+        assert [*Encoder(made, Installed(True)).renewals()] == [codec.add_flow(traps[0])]
 
     def test_without_spanning_tree_nothing_is_trapped(self) -> None:
         made = bridge()
         assert trap_seconds(made.desired_port(1).hello_time) == 0
-        assert [*Encoder(made, Installed(True)).trap_bpdus()] == []
+        assert [*Encoder(made, Installed(True)).renewals()] == []
 
 
 class TestNumbers:
@@ -220,6 +233,7 @@ class TestDeclaration:
             TableId.SOURCE,
             TableId.SNOOP,
             TableId.STORM,
+            TableId.TRAPS,
             TableId.LAG,
             TableId.OWNER,
         }

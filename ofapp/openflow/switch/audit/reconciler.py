@@ -173,7 +173,8 @@ class Reconciler:
             puts.pop(key, None)
             changes.pop(key, None)
         wanted.take_in(late)
-        self._channel.send(b"".join([*puts.values(), *changes.values()]))
+        fragments = installed.read_fragments(desired.port_policies.checked)
+        self._channel.send(b"".join([fragments, *puts.values(), *changes.values()]))
         installed.holds(wanted)
         return len(changes)
 

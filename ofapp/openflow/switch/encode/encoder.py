@@ -18,6 +18,7 @@ from ofapp.bridge.effects import (
     ClosePort,
     Effect,
     Flush,
+    ForwardFrame,
     HoldDown,
     InstallDestination,
     InstallEntry,
@@ -30,6 +31,7 @@ from ofapp.bridge.effects import (
     RemoveStatic,
     Reprogram,
     SendFrame,
+    SetBoundHost,
     SetFlood,
     SetGate,
     SetLag,
@@ -37,16 +39,19 @@ from ofapp.bridge.effects import (
     SetTrap,
 )
 from ofapp.bridge.event import Event
+from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.common.portions import AT_ONCE, PORTION, Portions
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import Flow, Match, vlan
+from ofapp.openflow.model.flow import Action, Flow, Match, in_port, vlan
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.trap import Place
 from ofapp.openflow.model.traps import BPDU, LACP, OF_PORTS, TRAPS, lacp_places, trap_seconds
 from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.pipeline.admission import policy_marks
+from ofapp.openflow.pipeline.away import PRESENT
 from ofapp.openflow.pipeline.egress import entry_groups
 from ofapp.openflow.pipeline.entries import Key, entry_of, key_of
 from ofapp.openflow.pipeline.flood import flood_groups
@@ -66,8 +71,12 @@ without bundles it does so after every 50 messages [measured].
 """
 
 _TRAPS = {trap.name: trap for trap in TRAPS}
-_OF_SWITCH = {Feature.LAG, *(trap.feature for trap in TRAPS if trap.of_bridge)}
-"""Features of flows that are of the switch's ports, and not of the bridge's."""
+_NOT_OF_PORT = {
+    *(Feature.LAG, Feature.BINDING),
+    *(trap.feature for trap in TRAPS if trap.of_bridge),
+}
+"""Features of flows that match a port and stay when it closes: of the switch's ports, and of hosts.
+"""
 _OPENED, _COMMITTED = bundle.frame(bundle.LEARNED)
 _Writers = dict[type[Effect], Callable[[Any], bytes]]
 
@@ -139,6 +148,10 @@ class Encoder:
                 if bpdu:
                     self._bpdus += [(port, bpdu) for port in ports]
                 return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
+            case ForwardFrame(port, frame):
+                return codec.forward_frame(port, self._marks(port), frame)
+            case SetBoundHost(host):
+                return self._set_bound_host(host)
             case SetLag(lag):
                 return self._set_lag(lag)
             case SetTrap(kind, port, on):
@@ -166,11 +179,13 @@ class Encoder:
             case _:
                 raise TypeError(f"{effect!r} has no message")
 
-    def trap_bpdus(self) -> Iterator[bytes]:
-        """Renew the flows that send BPDUs to the controller; without renewal they expire.
+    def renewals(self) -> Iterator[bytes]:
+        """Renew the flows that end when the controller is gone: they say that it is there.
 
         In portions, between which others may work.
         """
+        if self._bridge.port_policies.checked:
+            yield codec.add_flow(PRESENT)
         trapping = iter([*self._bridge.trapping()])
         while portion := [*islice(trapping, PORTION)]:
             yield b"".join(
@@ -197,7 +212,7 @@ class Encoder:
                 messages = changes.messages(portions)
             installed.program, installed.flooded = wanted, desired.flooded
             installed.removed += len(changes.flows_removed)
-            return messages
+            return installed.read_fragments(desired.port_policies.checked) + messages
 
         return reprogram
 
@@ -227,11 +242,11 @@ class Encoder:
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
-        """A port's own flows, and not those that are of the switch's port of that number."""
+        """The flows that come and go with a port of the bridge."""
         flows = (
             flow
             for flow in self._installed.program.flows.of_port(port)
-            if flow.feature not in _OF_SWITCH
+            if flow.feature not in _NOT_OF_PORT
         )
         return sorted(flows, key=lambda flow: (flow.table, flow.priority))
 
@@ -262,6 +277,24 @@ class Encoder:
             if flow.identity not in kept
         ]
         return b"".join([*map(self._installed.put, wanted), *map(self._installed.take_out, old)])
+
+    def _set_bound_host(self, host: BoundHost) -> bytes:
+        """Add before deleting: an address that the host keeps is never refused."""
+        wanted = [*flows.bound_flows(host)]
+        kept = {flow.identity for flow in wanted}
+        here = {in_port(host.port), vlan(host.vid)}
+        old = [
+            flow
+            for flow in self._installed.program.flows.of_address(host.mac)
+            if flow.feature is Feature.BINDING
+            and flow.identity not in kept
+            and here.issubset(flow.match)
+        ]
+        return b"".join([*map(self._installed.put, wanted), *map(self._installed.take_out, old)])
+
+    def _marks(self, port: int) -> tuple[Action, ...]:
+        """The registers of a frame that the controller forwards."""
+        return tuple(policy_marks(self._bridge.port_policies.policy(port)))
 
     def _set_gate(self, gate: SetGate) -> bytes:
         messages = []

@@ -24,7 +24,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, RemoveDestination, Reprogram, SendFrame
+from ofapp.bridge.effects import (
+    Barrier,
+    Effect,
+    ForwardFrame,
+    RemoveDestination,
+    Reprogram,
+    SendFrame,
+)
 from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 from ofapp.openflow.wire.flow_control import FlowControl
 
@@ -40,6 +47,9 @@ BUSY = 0.005
 LEAST = 0.001
 MOST = 0.5
 """Seconds."""
+
+
+_FRAMES = (SendFrame, ForwardFrame)
 
 
 class OverrunError(Exception):
@@ -128,7 +138,7 @@ class DeliveryQueue:
                 self._wait(effects)
             case State.HELD:
                 self._keep_frames(effects)
-                self._wait([effect for effect in effects if not isinstance(effect, SendFrame)])
+                self._wait([effect for effect in effects if not isinstance(effect, _FRAMES)])
             case State.CLOSED:
                 self._keep_frames(effects)
         return None
@@ -182,7 +192,7 @@ class DeliveryQueue:
     # Inside
 
     def _keep_frames(self, effects: list[Effect]) -> None:
-        self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
+        self._unsent += [effect for effect in effects if isinstance(effect, _FRAMES)]
 
     def _wait(self, effects: list[Effect]) -> None:
         self._waiting += effects

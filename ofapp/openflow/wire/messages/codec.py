@@ -80,9 +80,9 @@ _COPIED = {
 }
 """Fields that are copied to registers: the NXM header, and how many bits."""
 _REGISTERS: dict[int, Callable[[int], int]] = {
-    32: lambda register: 0x00010004 | register << 9,
-    48: lambda register: 0x80010008 | register // 2 << 9,
-    128: lambda register: 0x0001DE10 | register // 4 << 9,
+    32: lambda register: 0x00010004 + (register << 9),
+    48: lambda register: 0x80010008 + (register // 2 << 9),
+    128: lambda register: 0x0001DE10 + (register // 4 << 9),
 }
 """The header of the registers that so many bits are copied to, from the first register on: one
 (NXM_NX_REG), two (OXM_OF_PKT_REG) or four (NXM_NX_XXREG)."""
