@@ -14,9 +14,8 @@ from ofapp.bridge.event import PortNumber, Severity
 from ofapp.bridge.ports.port import Port, PortTable
 from ofapp.common import hub
 from ofapp.common.buckets import MOST, Buckets
-from ofapp.common.history import History
 from ofapp.controller import events as module
-from ofapp.controller.events import EventLog
+from ofapp.controller.events import EventLog, History
 from tests.support.waiting import wait_for
 from tests.unit.made_event import made_event
 

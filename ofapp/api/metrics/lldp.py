@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import Metric
 
 from ofapp.api.metrics.declaration import OF_PORT, Metrics, Source, families, of_bridge
-from ofapp.bridge.lldp.status import AgentStatus
+from ofapp.bridge.lldp.agents import AgentStatus
 
 # fmt: off
 _METRICS: Metrics[AgentStatus] = (

@@ -3,12 +3,21 @@
 LACP decides which of them are used (`negotiation`).  A static aggregation (`lacp: off`) uses each
 member whose link is up and which the switch calls live. Open vSwitch does not call a member of one
 of its bonds live that its LACP has not enabled.
+
+The numbers of logical ports: the same after a restart and after a reload.
+
+Spanning tree numbers ports in 12 bits (802.1D-2004 9.2.7), so they come from the top of that range,
+where switches number no ports.  `lag0` is 4095, `bond1` 4094: the number in a name counts down from
+there, and a name without one is hashed.  Names with the same preference are numbered in the order
+of the file; a running aggregation keeps its number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from zlib import crc32
 
 from ofapp.bridge.effects import SendFrame
 from ofapp.bridge.lag.desired import DesiredLag
@@ -17,7 +26,33 @@ from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus, MemberStatus, negotiated
 from ofapp.bridge.pausable import PausableTime
-from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.port import MAX_PORTS, Port
+
+MOST = 512
+"""Most aggregations of one bridge."""
+
+
+def numbered(names: Iterable[str], taken: Mapping[str, int]) -> dict[str, int]:
+    """A number for each name; taken: numbers that some of them have already.
+
+    There are `MOST` numbers: further names get none.
+    """
+    wanted = list(names)
+    found = {name: taken[name] for name in wanted if name in taken}
+    used = set(found.values())
+    for name in wanted:
+        free = (MAX_PORTS - (_preferred(name) + step) % MOST for step in range(MOST))
+        number = found.get(name) or next((number for number in free if number not in used), None)
+        if number is not None:
+            found[name] = number
+            used.add(number)
+    return {name: found[name] for name in wanted if name in found}
+
+
+def _preferred(name: str) -> int:
+    digits = re.search(r"\d+$", name)
+    return (int(digits[0]) if digits else crc32(name.encode())) % MOST
+
 
 SETTLE = 1.0
 """Seconds for which a member that was another port before is not used: the datapath may still

@@ -24,11 +24,10 @@ from ofapp.bridge.effects import (
     StateChanged,
 )
 from ofapp.bridge.event import Event
-from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, AggregationMember
+from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, AggregationMember, numbered
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lag.events import LAG_CONFLICT, LAG_MEMBER_DOWN, LAG_MEMBER_UP
 from ofapp.bridge.lag.negotiation import Negotiation
-from ofapp.bridge.lag.numbers import numbered
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.mac import MAC_MASK

@@ -16,8 +16,7 @@ that virtual machines, which are behind most ports of a virtual switch, do not l
 of the network is drawn from spanning tree without it.
 """
 
-from ofapp.bridge.lldp.agents import Agents
+from ofapp.bridge.lldp.agents import Agents, AgentStatus, NeighbourStatus
 from ofapp.bridge.lldp.information import Information, Local, System
 from ofapp.bridge.lldp.own import OwnAgents, Relative, Sender
 from ofapp.bridge.lldp.params import BridgeParams, PortParams
-from ofapp.bridge.lldp.status import AgentStatus, NeighbourStatus

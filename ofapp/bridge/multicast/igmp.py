@@ -15,7 +15,7 @@ from ofapp.bridge.multicast.address import (
     Family,
     is_multicast,
 )
-from ofapp.bridge.multicast.codec import decode8, encode8
+from ofapp.bridge.multicast.codec import decode8, encode8, parse_records
 from ofapp.bridge.multicast.message import (
     Message,
     Other,
@@ -25,7 +25,6 @@ from ofapp.bridge.multicast.message import (
     Report,
     RouterHello,
 )
-from ofapp.bridge.multicast.records import parse_records
 from ofapp.bridge.packet.checksum import checksum, checksum_ok
 from ofapp.bridge.packet.malformed import Malformed
 

@@ -17,7 +17,7 @@ from ofapp.bridge.multicast.address import (
     is_link_local6,
     is_multicast,
 )
-from ofapp.bridge.multicast.codec import decode8, decode16, encode8, encode16
+from ofapp.bridge.multicast.codec import decode8, decode16, encode8, encode16, parse_records
 from ofapp.bridge.multicast.igmp import Headers, decode_mrd
 from ofapp.bridge.multicast.message import (
     Message,
@@ -27,7 +27,6 @@ from ofapp.bridge.multicast.message import (
     RecordType,
     Report,
 )
-from ofapp.bridge.multicast.records import parse_records
 from ofapp.bridge.packet.checksum import checksum, checksum_ok, pseudo_header
 from ofapp.bridge.packet.malformed import Malformed
 

@@ -2,20 +2,23 @@
 
 Frames, port states and times in; effects out (see `effects`). Every method that takes `now` first
 does what is due by then, so a late `tick` changes no outcome. `now` must not go backwards.
+
+A restart must stop no running stream, so everything the switch forwards is kept with full timers,
+and a query finds out which members are still there (`SnoopedVlan.restore`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, why_no_entry
+from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, is_snooped, why_no_entry
 from ofapp.bridge.multicast.decode import decode
 from ofapp.bridge.multicast.effects import Effect, SetGroup, SetUnregistered
+from ofapp.bridge.multicast.group import Group
 from ofapp.bridge.multicast.message import Other, Query, Record, RecordType, Report
 from ofapp.bridge.multicast.params import Params, PortParams, VlanParams
 from ofapp.bridge.multicast.receive import follow, on_hello, on_query, on_report
-from ofapp.bridge.multicast.restore import restore_group
-from ofapp.bridge.multicast.shared import Shared
+from ofapp.bridge.multicast.shared import Shared, SnoopedPort
 from ofapp.bridge.multicast.snapshot import Snapshot, members, querier, routers
 from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 from ofapp.bridge.packet.malformed import Malformed
@@ -410,3 +413,35 @@ def _check_addresses(group: bytes, only: bytes | None, exclude: Iterable[bytes])
     for source in exclude if only is None else (*exclude, only):
         if len(source) != len(group) or not is_host(source):
             raise ValueError(f"source: {source.hex()} is no host's address of the group's family")
+
+
+def restore_group(
+    snooped: SnoopedVlan,
+    address: bytes,
+    entries: Mapping[bytes | None, frozenset[int]],
+    routers: frozenset[int] | None,
+    ports: Mapping[int, SnoopedPort],
+    now: float,
+) -> None:
+    """Restore one group's entries, by source. `routers` None: the VLAN floods; nothing is kept.
+
+    ports: those of the bridge.
+    """
+    group = snooped.groups.get(address) or Group(address)
+    group.sent = dict(entries)
+    if routers is not None and not is_mac_group(address) and is_snooped(address):
+        snooped.groups[address] = group
+        until = now + snooped.querier.membership_interval(snooped.scope)
+        star = entries.get(None, frozenset())
+        everybody = frozenset[int]().union(*entries.values())
+        for number in (everybody - routers) & snooped.ports & ports.keys():
+            if number in group.static or number in group.members:
+                continue
+            exclude = number in star
+            sources = tuple(
+                source
+                for source, to in sorted(entries.items(), key=lambda entry: entry[0] or b"")
+                if source is not None and (number in to) != exclude
+            )
+            snooped.restore_member(group, ports[number], exclude, sources, until)
+    snooped.touch_group(group)

@@ -17,21 +17,77 @@ from pathlib import Path
 
 from ofapp.common import hub
 from ofapp.config import Config, ConfigError, load_config
+from ofapp.config.base import Path as Keys
+from ofapp.config.document import Place
+from ofapp.config.errors import Fault
 from ofapp.config.load import signature
+from ofapp.config.loss import extent, missing
 from ofapp.controller.bridges.datapath import Changes
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.configurator import Configurator
 from ofapp.controller.configuration.events import CONFIG_INCOMPLETE, CONFIG_REFUSED, CONFIG_RELOADED
-from ofapp.controller.configuration.guard import (
-    FORCED_PUSH,
-    TruncationGuard,
-    fault,
-    refuse,
-)
 from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.state.saving import Ticket
+
+FORCED_RELOAD = "ofapp config reload --force"
+FORCED_PUSH = "ofapp config push --force"
+
+
+class TruncationGuard:
+    """Knows the extent of the last accepted configuration.
+
+    accepted: stores the extent of the last accepted file: reloaded, or complete at a start.
+    config: the configuration at the start.
+    """
+
+    def __init__(self, accepted: AcceptedFile, config: Config) -> None:
+        self._accepted = accepted
+        self._extent = extent(config)
+
+    def start(self) -> str | None:
+        """Compare the file at the start with the last accepted one; why it looks truncated.
+
+        The file counts as accepted if it does not look truncated.
+        """
+        before = self._accepted.load()
+        loss = None if before is None else missing(before, self._extent)
+        if before is None or loss is None:
+            self._accepted.save(self._extent)
+            return None
+        self._extent = before
+        return _advice(loss, FORCED_RELOAD)
+
+    def doubt(self, config: Config, force: bool, command: str = FORCED_RELOAD) -> str | None:
+        """Why a configuration looks truncated; None if it does not, or if that is meant.
+
+        command: applies it all the same.
+        """
+        loss = None if force else missing(self._extent, extent(config))
+        return None if loss is None else _advice(loss, command)
+
+    def accept(self, config: Config, save: bool) -> None:
+        """Compare with this configuration from now on.  save: it is the local file's."""
+        self._extent = extent(config)
+        if save:
+            self._accepted.save(self._extent)
+
+
+def fault(file: str, what: str, path: Keys = ()) -> Fault:
+    """A fault of a file as a whole, or of a section of it."""
+    return Fault(file, Place(), ".".join(map(str, path)), what)
+
+
+def refuse(file: str, doubt: str | None) -> None:
+    """ConfigError for a file that looks truncated."""
+    if doubt is not None:
+        raise ConfigError([fault(file, doubt)])
+
+
+def _advice(loss: str, command: str) -> str:
+    return f"{loss}; if that is meant: {command}"
+
 
 POLL = 1.0
 """Seconds between two checks whether the file has changed."""

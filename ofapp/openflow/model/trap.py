@@ -17,7 +17,7 @@ class Lane(Enum):
     """How urgent frames are, see `wire.inbox`.
 
     FRAMES: only echoes overtake them.  PROMPT: in the order of the stream.
-    BULK: behind all else, and no more of them are read than `wire.ip_sampling` allows.
+    BULK: behind all else, and no more of them are read than `wire.inbox.IpSampling` allows.
     """
 
     FRAMES = 1

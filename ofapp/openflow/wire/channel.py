@@ -29,8 +29,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.common import hub
 from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.wire.echoes import Unreplied
-from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.wire.ip_sampling import IP_SAMPLING
+from ofapp.openflow.wire.inbox import IP_SAMPLING, Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.messages.bundle import is_reply
 from ofapp.openflow.wire.messages.flow_removed import Expired, is_deletion
 from ofapp.openflow.wire.messages.multipart import describes_ports, has_more

@@ -18,7 +18,7 @@ WATCHES = 8
 @pytest.fixture(autouse=True)
 def _new_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at a start."""
-    log = logging.getLogger("ofapp.controller.cluster.etcd.watching")
+    log = logging.getLogger("ofapp.controller.cluster.etcd.gateway")
     monkeypatch.setattr(log, "filters", [rate_limited.RateLimit()])
 
 
@@ -26,7 +26,7 @@ def test_watches_that_fail_write_a_few_lines(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries, shun = [], NodeConnection.shun
-    monkeypatch.setattr("ofapp.controller.cluster.etcd.watching.RETRY", 0.02)
+    monkeypatch.setattr("ofapp.controller.cluster.etcd.gateway.RETRY", 0.02)
     monkeypatch.setattr(NodeConnection, "shun", lambda own: (tries.append(own), shun(own)))
     with caplog.at_level(logging.INFO), closing(Gateway(Access(("127.0.0.1:1",)))) as gateway:
         for number in range(WATCHES):

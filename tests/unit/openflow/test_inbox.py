@@ -18,8 +18,16 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.openflow.model.cookie import make_cookie
 from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.model.traps import ADDRESS, BPDU, LACP, SIGHTING, SNOOPED
-from ofapp.openflow.wire.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.wire.ip_sampling import SAVED, IpSampling
+from ofapp.openflow.wire.inbox import (
+    BATCH,
+    SAVED,
+    Batch,
+    BrokenStreamError,
+    Frame,
+    Inbox,
+    IpSampling,
+    Message,
+)
 from tests.unit.openflow.test_channel import flow_removed, message, packet_in
 
 

@@ -7,7 +7,7 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
-from ofapp.openflow.switch.counters.one_sided import ENOUGH, LONG, OneSided
+from ofapp.openflow.switch.counters.drops import ENOUGH, LONG, OneSided
 
 PORTS = [Port(n, name, n, True, 1000) for n, name in ((1, "m1"), (2, "m2"), (LOCAL_PORT, "br0"))]
 

@@ -10,9 +10,8 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import ClosePort, Effect, SetLag
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag import LagParams
-from ofapp.bridge.lag.aggregation import SETTLE
+from ofapp.bridge.lag.aggregation import SETTLE, numbered
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.lag.numbers import numbered
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
