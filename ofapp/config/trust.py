@@ -24,7 +24,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "guest": {
         "first_hop": _CHECKED,
-        "stp": {"bpdu_guard": True},
+        "stp": {"admin_edge": True, "bpdu_guard": True},
         "storm": {"broadcast": 500, "multicast": 2000, "unknown_unicast": 2000},
     },
     "learn": {"first_hop": _CHECKED},
@@ -34,6 +34,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 GUESTS are the words for ports whose hosts may be hostile.
 
+admin_edge: a guest's port forwards at once, and not after the three seconds of auto_edge; the first
+BPDU, also one of this bridge that comes back, closes it.
 max_bindings: one guest's addresses, with a week of daily privacy addresses (RFC 8981 3.8).
 learn: nothing that acts while it only reports: BPDU guard would close the port, and storm control
 would drop.  uplink: the defaults, by which servers and routers are trusted.

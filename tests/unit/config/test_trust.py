@@ -37,6 +37,7 @@ def test_a_guest_has_all_parts_and_other_ports_have_none() -> None:
     assert (checked.dhcp_server, checked.router) == (False, False)
     assert checked.max_bindings < other.first_hop.max_bindings
     assert guest.stp.bpdu_guard
+    assert guest.stp.admin_edge
     assert None not in vars_of(guest.policy.storm)
     assert other == PortParams()
 
