@@ -51,7 +51,7 @@ def all_members(merging: Merging) -> Callable[[View], View]:
 
 
 def merging_of(view: object) -> Merging | None:
-    """How the answers of all members are merged; None if only one member answers."""
+    """Return the function that merges all members' answers; None if one member answers."""
     return getattr(view, _MERGED, None)
 
 

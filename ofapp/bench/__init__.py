@@ -15,4 +15,4 @@ from __future__ import annotations
 
 
 class BenchError(Exception):
-    """What is wrong and what to do about it, in one line for the person at the terminal."""
+    """A failure and its remedy, in one line for the user."""

@@ -39,14 +39,14 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where frames are sent and counted: the interface eth0 (or a given one) of a namespace."""
+    """A measuring point: the interface eth0 (or a given one) of a namespace."""
 
     namespace: str
     interface: str
 
     @property
     def place(self) -> tuple[str, str]:
-        """As sockets take it."""
+        """Return the address for a packet socket."""
         return self.namespace, self.interface
 
     def run(self, *words: object) -> list[str]:

@@ -28,7 +28,7 @@ _SIMPLE: dict[Dut, type[Device]] = {
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What devices are made with: the run's tag, given interfaces, Open vSwitch's directory."""
+    """Inputs for creating devices: the run's tag, given interfaces, Open vSwitch's directory."""
 
     tag: str
     given: Given | None

@@ -1,4 +1,4 @@
-"""Who used the processors: the kernel and the device's programs, against everybody else.
+"""CPU usage of the kernel, of the device's programs and of all other programs.
 
 A frame's cost is mostly the kernel's, in the context in which it happens to run, so the kernel's
 time is taken as a whole.  This program spins and so do those that it starts and waits for: their
@@ -20,7 +20,7 @@ _HZ = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of a stretch of time, in cores.
+    """CPU usage during a period, in cores.
 
     device: the kernel, generator's sending included, and the device's programs; programs: those
     alone, with what they do in the kernel; others: programs that have no part in it, without what

@@ -33,7 +33,7 @@ class Summary:
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """Of at least one value; ValueError (from statistics) without any."""
+    """Summarize values; ValueError (from statistics) if there are none."""
     ordered = sorted(values)
     outside = _outside(len(ordered))
     return Summary(median(ordered), ordered[outside], ordered[-1 - outside], len(ordered))

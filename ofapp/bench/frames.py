@@ -22,7 +22,7 @@ _OUI = b"\x02\x0b"
 
 
 class Side(IntEnum):
-    """Whose host it is; part of its address."""
+    """Side of the device that a host is on; part of its address."""
 
     TX = 1
     RX = 2

@@ -1,4 +1,4 @@
-"""What arrives: frames counted by the kernel, and probes with its time stamps.
+"""Received traffic: frames counted by the kernel, and probes with its time stamps.
 
 A counter is a packet socket with next to no room: the kernel counts every frame of the protocol,
 does not copy those that do not fit, and tells the sum.  Unlike an interface's counters that leaves
@@ -71,7 +71,7 @@ def probe(number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Of the probes that arrived, ascending, microseconds; and how many were sent."""
+    """Delays of received probes, ascending, microseconds; and the number sent."""
 
     microseconds: list[float]
     sent: int
@@ -108,7 +108,7 @@ class Prober:
         self._sent += 1
 
     def delays(self) -> Delays:
-        """Of all that was sent since the last time.  BenchError without the driver's stamps."""
+        """Return the delays since the last call.  BenchError without the driver's stamps."""
         left = dict(self._stamps(self._out, _MSG_ERRQUEUE))
         sent, self._sent = self._sent, 0
         if sent and not left:

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
 def describe() -> Machine:
-    """Of what /proc and the programs say."""
+    """Describe the machine by /proc and by the versions of programs."""
     versions = {"ofapp": ofapp.__version__, "Python": platform.python_version()}
     for name, command in _PROGRAMS.items():
         if found := _VERSION.search(_said(command)):
@@ -51,7 +51,7 @@ def _field(path: str, name: str) -> str:
 
 
 def _virtual() -> str:
-    """What kind of virtual machine it is, if it says so."""
+    """Return the kind of virtual machine, if it can be detected."""
     if "User Mode Linux" in _field("/proc/cpuinfo", "vendor_id"):
         return USER_MODE_LINUX
     flags = _field("/proc/cpuinfo", "flags").split()

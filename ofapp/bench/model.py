@@ -1,4 +1,4 @@
-"""What was asked and what was found, as it stands in results.json.
+"""Plan and results of a run, as stored in results.json.
 
 One `Sample` is one figure set of one device in one repetition: long and flat, so that reports are
 made of it by filtering and nothing needs to be read twice.
@@ -25,7 +25,7 @@ class _Model(BaseModel):
 
 
 class Plan(_Model):
-    """What to do."""
+    """Tests, devices and loads of a run."""
 
     duts: tuple[Dut, ...] = Field(min_length=1)
     datapaths: tuple[Datapath, ...] = Field(min_length=1)
@@ -40,7 +40,7 @@ class Plan(_Model):
 
 
 class Machine(_Model):
-    """What it was measured on."""
+    """Machine that a run was measured on."""
 
     processor: str
     cores: int
@@ -52,7 +52,7 @@ class Machine(_Model):
 
 
 class Sample(_Model):
-    """What one device did once.
+    """One measurement of one device.
 
     device: its label; at: the parameters (`size`, `rate`, `addresses`, ...); values: the figures by
     name, in the unit that the name ends with; disturbed: cores that programs which have no part in
@@ -80,7 +80,7 @@ class Results(_Model):
     problems: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
-        """As results.json of the folder, replaced at once."""
+        """Write results.json into the directory, atomically."""
         scratch = folder / f".{FILE}"
         scratch.write_text(self.model_dump_json(indent=1) + "\n")
         scratch.replace(folder / FILE)

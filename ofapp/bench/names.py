@@ -1,4 +1,4 @@
-"""What can be measured, by the names that a person types; apart, for `ofapp --help` to be quick."""
+"""Names of devices and tests on the command line; separate so that `ofapp --help` is quick."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Dut(StrEnum):
-    """What can be measured."""
+    """Device under test."""
 
     WIRE = "wire"
     LINUX = "linux"
@@ -17,7 +17,7 @@ class Dut(StrEnum):
 
 
 class Datapath(StrEnum):
-    """What carries the frames of an Open vSwitch."""
+    """Datapath type of Open vSwitch."""
 
     SYSTEM = "system"
     NETDEV = "netdev"
@@ -26,7 +26,7 @@ class Datapath(StrEnum):
 
 
 class Measurement(StrEnum):
-    """What can be measured of it."""
+    """Kind of measurement."""
 
     THROUGHPUT = "throughput"
     OVERLOAD = "overload"

@@ -1,4 +1,4 @@
-"""How much to measure when nothing is said: quick, as usual, in full."""
+"""Presets of the amount of measurements: quick, default, full."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USUAL = (*_BASE, Measurement.UDP, Measurement.FLOODING, Measurement.LEARNING)
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a plan is made of besides what was asked for."""
+    """Defaults that complete a plan."""
 
     tests: tuple[Measurement, ...]
     sizes: tuple[int, ...]
@@ -41,7 +41,7 @@ DUTS = (Dut.WIRE, *DUTS_BETWEEN)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person gave; empty and None are for the preset to fill in."""
+    """Options that the user gave; the preset replaces empty ones and None."""
 
     duts: Sequence[Dut] = ()
     datapaths: Sequence[Datapath] = ()

@@ -63,7 +63,7 @@ class Flooding(Task):
 
 
 def _share(trial: Trial) -> float:
-    """What the monitor got of what the far end got."""
+    """Return the share of the far end's frames that also reached the monitor."""
     return trial.monitored / trial.received if trial.received else 0.0
 
 

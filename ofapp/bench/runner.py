@@ -99,7 +99,7 @@ class Runner:
                     yield turn
 
     def results(self, title: str, begun: float) -> Results:
-        """What there is so far; `begun` by time.time()."""
+        """Return the results so far; `begun` by time.time()."""
         return Results(
             title=title,
             begun=datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds"),
@@ -171,7 +171,7 @@ def in_turn(devices: Sequence[Device], turn: int) -> list[Device]:
 
 
 def _mtu(at: At) -> int:
-    """What interfaces are set to: some devices are slower when they allow for large frames."""
+    """Return the MTU of interfaces; some devices are slower with a large one."""
     return max(1500, int(at.get("size", 0)) - FCS - ETHERNET)
 
 

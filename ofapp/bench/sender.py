@@ -35,7 +35,7 @@ _libc.sendmmsg.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was sent in which time, seconds."""
+    """Number of frames sent, and the duration in seconds."""
 
     frames: int
     seconds: float
@@ -77,7 +77,7 @@ class Sender:
         self._socket.close()
 
     def load(self, frames: Sequence[bytes]) -> None:
-        """What to send from now on, in this order and then from the first again; not empty."""
+        """Set the frames to send, in this order and repeatedly; not empty."""
         octets = ctypes.create_string_buffer(b"".join(frames))
         at, vectors = ctypes.addressof(octets), bytearray()
         for frame in frames:
@@ -96,7 +96,7 @@ class Sender:
         self._next = 0
 
     def flat_out(self, seconds: float) -> Sent:
-        """As many as go."""
+        """Send at the highest rate."""
         clock = time.perf_counter_ns
         begun = clock()
         end, sent = begun + int(seconds * 1e9), 0

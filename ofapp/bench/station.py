@@ -37,12 +37,12 @@ class Trial:
 
     @property
     def cpu_us(self) -> float:
-        """Of the kernel and the device, for one frame that arrived; microseconds."""
+        """CPU time of the kernel and the device for each received frame, microseconds."""
         return self.usage.device * self.sent.seconds / max(self.received, 1) * 1e6
 
     @property
     def programs_us(self) -> float:
-        """Of the device's programs alone."""
+        """CPU time of the device's programs alone, for each received frame."""
         return self.usage.programs * self.sent.seconds / max(self.received, 1) * 1e6
 
     @property
@@ -110,7 +110,7 @@ class Station:
         return self._trial(lambda: sender.paced(rate, max(1, int(rate * seconds)), among))
 
     def flat_out(self, frames: Sequence[bytes], seconds: float) -> Trial:
-        """As fast as the generator goes."""
+        """Send at the generator's highest rate."""
         sender = self._loaded(Side.TX, frames)
         return self._trial(lambda: sender.flat_out(seconds))
 

@@ -1,4 +1,4 @@
-"""What applications notice: TCP and UDP streams by iperf3, transactions by sockperf.
+"""Performance for applications: TCP and UDP streams by iperf3, transactions by sockperf.
 
 netperf, whose TCP_RR is the usual measure of transactions, is not in Debian's main archive;
 sockperf's ping-pong does the same, and tells percentiles.
@@ -56,7 +56,7 @@ def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
 
 
 def client(station: Station, seconds: float, words: Sequence[object]) -> str:
-    """What a client at the near end says."""
+    """Return the output of a client at the near end."""
     return run(*station.bed.ends["tx"].run(*words), seconds=seconds + 20)
 
 

@@ -1,4 +1,4 @@
-"""What every test is: where it applies, at which points, and how one point is measured."""
+"""Interface of a test: where it applies, its points, and how one point is measured."""
 
 from __future__ import annotations
 

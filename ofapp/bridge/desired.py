@@ -1,4 +1,4 @@
-"""What a datapath should hold for a bridge, as one frozen value.
+"""Desired state of a datapath for a bridge, as one frozen value.
 
 The code that programs a datapath uses this value, or the part of it that has changed, and nothing
 else of a bridge.  With other parameters the same query is a dry run.  A bridge of a thousand ports
@@ -64,7 +64,7 @@ class DesiredPort:
     protocols: tuple[tuple[str, object], ...] = ()
 
     def wanted(self, protocol: str) -> Any:
-        """What a protocol wants of the port (`Protocol.desired_port`); None for nothing."""
+        """Return what a protocol wants of the port (`Protocol.desired_port`), or None."""
         return next((value for name, value in self.protocols if name == protocol), None)
 
     @property

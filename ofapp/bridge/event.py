@@ -66,7 +66,7 @@ Text = str | tuple[str | PortNumber, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventKind:
-    """What all events of a kind have in common.
+    """Properties that all events of a kind share.
 
     severity: the usual one; others: further ones that an event may have.
     meaning: one sentence.  remedy: what to do about it; empty if nothing has to be done.

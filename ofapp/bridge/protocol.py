@@ -128,14 +128,14 @@ class Protocol(Generic[Section_co]):
         return None
 
     def desired(self, params: BridgeParams) -> object:
-        """What its table builder needs, as a frozen value; None for nothing.
+        """Return the input of its table builder, as a frozen value; None for nothing.
 
         params: the bridge's, or others for a dry run.
         """
         return None
 
     def desired_port(self, port: Port, params: BridgeParams) -> object:
-        """What its table builder needs of one port, as a hashable value; None for nothing."""
+        """Return the input of its table builder for one port, hashable; None for nothing."""
         return None
 
     def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""What every package may use: the hub, token buckets, files, histories, printable names."""
+"""Utilities for all packages: the hub, token buckets, files, histories, printable names."""

@@ -60,7 +60,7 @@ Yes = Literal[True]
 
 
 class AclMatchSettings(Model):
-    """What frames a rule is for: all that is given must fit; nothing given fits every frame."""
+    """Match of a rule: all given fields must match; an empty match covers every frame."""
 
     eth_src: MacBits | None = Field(None, description="source address, /mask for several")
     eth_dst: MacBits | None = Field(None, description="destination address, /mask for several")
@@ -190,7 +190,7 @@ def acl_params(acls: Mapping[str, Acl], vid_of: Vids) -> dict[str, tuple[AclRule
 
 
 def acl_warnings(rules: Sequence[AclRule]) -> list[str]:
-    """What is allowed, but of what the owner of a list is likely to be surprised."""
+    """Return warnings about valid rules that may have surprising effects."""
     warnings = []
     if passes(rules, _ipv4_hosts()) and not passes(rules, (AclMatch("eth_type", ARP),)):
         warnings.append("IPv4 passes but no ARP, so hosts do not find each other: allow arp, too")

@@ -1,4 +1,4 @@
-"""What a rule's fields mean together: the protocols they imply, and the OpenFlow fields they are.
+"""Combination of a rule's fields: the protocols that they imply, and their OpenFlow fields.
 
 Each field belongs to some protocols, each an Ethernet type and an IP protocol or either left open.
 A frame must be of a protocol that every given field allows; when there is none, two of the fields
@@ -53,7 +53,7 @@ class Protocol(NamedTuple):
         return "any" if self.eth_type is None else _name_of(ETH_TYPES, self.eth_type)
 
     def meet(self, other: Protocol) -> Protocol | None:
-        """What is of both; None when nothing is."""
+        """Return the intersection; None if it is empty."""
         both = []
         for mine, theirs in zip(self, other, strict=True):
             if mine is not None and theirs is not None and mine != theirs:
@@ -89,7 +89,7 @@ _TRANSPORT = (*_PORTS, "tcp_established", "icmp_type", "icmp_code")
 
 
 def _protocols(field: str, value: Any) -> tuple[Protocol, ...]:
-    """Those that frames with this value may be of."""
+    """Return the protocols of frames that may have this value."""
     if field == "eth_type":
         return (Protocol(ETH_TYPES.get(value, value)),)
     if field == "ip_proto":
@@ -162,7 +162,7 @@ def alternatives(given: Mapping[str, Any], vid_of: Vids) -> tuple[tuple[AclMatch
 
 
 def size(given: Mapping[str, Any]) -> int:
-    """How many alternatives the fields take, without making them."""
+    """Count the flows that the fields need, without building them."""
     choices = [len(port_bits(given[field])) for field in _PORTS if field in given]
     return prod(choices) * len(narrowed(given)) * (2 if "tcp_established" in given else 1)
 

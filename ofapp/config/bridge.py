@@ -142,7 +142,7 @@ class MacMove(fields_of(policy.MoveLimit), Model):  # type: ignore[misc]
 
 
 class BridgeSettings(sections_of(BridgeParams), fields_of(BridgeParams), Model):  # type: ignore[misc]
-    """What holds for a bridge, or as `defaults` for each that does not say otherwise."""
+    """Settings of a bridge, or `defaults` of all bridges."""
 
     stp: StpBridge = StpBridge()
     multicast: MulticastSettings = MulticastSettings()
@@ -288,7 +288,7 @@ def _layered(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _underneath(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
-    """What a port has of the patterns that fit it."""
+    """Return the settings that a port has from matching patterns."""
     patterns = [known for known in ports if is_pattern(known) and known != key]
     name = "" if port_number(key) is not None else key
     values: dict[str, Any] = {}

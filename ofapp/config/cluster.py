@@ -1,4 +1,4 @@
-"""Where the members of a cluster meet, and which of them this controller is."""
+"""Settings of a cluster: its etcd, and this member's name and address."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def endpoint(given: str) -> str:
 
 
 def member_name(given: str) -> str:
-    """What a host's name may be; ValueError."""
+    """Validate a member's name; ValueError."""
     if not _NAME.fullmatch(given):
         raise ValueError(
             f"{given!r} is no name: 1 to 63 letters, digits, dots, dashes and underscores, with a"

@@ -51,7 +51,7 @@ class Place:
 
 
 class NotYamlError(Exception):
-    """What is wrong, and where."""
+    """A YAML syntax error, with its position."""
 
     def __init__(self, place: Place, what: str) -> None:
         super().__init__(what)
@@ -87,7 +87,7 @@ class Document:
     drop_ins: tuple[str, ...] = ()
 
     def place(self, path: Path, of_key: bool = False, same: Callable[[str], str] = str) -> Place:
-        """Where the value at `path` begins, or its key; as near as there is something.
+        """Return the position of the value at `path`, of its key, or of the nearest parent.
 
         same: makes equal what a model takes for the same key.
         """

@@ -1,4 +1,4 @@
-"""What is wrong with a file, for the person who wrote it: where, what was given, what is accepted.
+"""Errors of a file for its author: the place, the given value, the accepted values.
 
 pydantic finds the faults; its words are for programmers ("Extra inputs are not permitted"), so they
 are replaced here, by the model that stands where the fault is.
@@ -58,7 +58,7 @@ class Finding:
 
 
 def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
-    """What pydantic has found, in the words of this file, each once."""
+    """Convert pydantic's errors to messages, without duplicates."""
     reported: set[tuple[Path, str]] = set()
     for item in error.errors(include_url=False):
         for found in _findings(item, model):
@@ -128,7 +128,7 @@ def _wanted(item: Any, annotation: Any, metadata: list[Any]) -> str:
 
 
 def _list_example(given: Any, annotation: Any) -> str:
-    """What was given, as the list of names that was probably meant."""
+    """Format the given value as the list of names that was probably intended."""
     if not isinstance(given, str) or _model_of(get_args(annotation)[0]) is not None:
         return ""
     return f", as in [{_shortened(', '.join(part.strip() for part in given.split(',')))}]"

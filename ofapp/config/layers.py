@@ -22,7 +22,7 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def beyond(values: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `values` that are not in `base`, section by section."""
+    """Return the entries of `values` that are not in `base`, section by section."""
     left: dict[str, Any] = {}
     for key, value in values.items():
         inner: Any = base.get(key)

@@ -223,7 +223,7 @@ class Remnant:
         return isinstance(value, str | list) and not self._names.isdisjoint(_words(value))
 
     def value(self) -> Any:
-        """What remains."""
+        """Return the remaining value."""
         return self._remaining((), self._document)
 
     def original(self, path: Keys) -> Keys:
@@ -280,7 +280,7 @@ def _below(value: Any, step: str | int) -> Any:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """What a section may define: its keys, and what it calls its name."""
+    """Return the names that a section may define: its keys and its `name`."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield str(key)

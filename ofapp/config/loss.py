@@ -22,7 +22,7 @@ _NOT_READ = {"deploy"}  # (by the controller)
 
 @dataclass(frozen=True)
 class Extent:
-    """How much a file says: by that one sees whether another one lacks much of it.
+    """Amount of content of a file, to detect truncation by comparison.
 
     ends_marked: see `Config.ends_marked`; settings: the places of single values;
     drop_ins: the files that were read after it.
@@ -34,12 +34,12 @@ class Extent:
 
 
 def extent(config: Config) -> Extent:
-    """Of the file that this was read from."""
+    """Return the extent of the file that this was read from."""
     return Extent(config.ends_marked, frozenset(_settings(config)), frozenset(config.drop_ins))
 
 
 def missing(old: Extent, new: Extent) -> str | None:
-    """What makes the new file look cut, in words; None when nothing does."""
+    """Describe why the new file looks truncated; None if it does not."""
     if old.ends_marked and not new.ends_marked:
         return "the last line was `...` and is not there any more: the file looks cut short"
     if old.drop_ins - new.drop_ins:

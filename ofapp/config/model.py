@@ -64,7 +64,7 @@ def _checked_id(text: str, given: str) -> str:
 
 
 def canonical_bridges(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
-    """What has a usable key, by that in the form of `bridge_key`; and the keys that are wrong."""
+    """Return bridges by canonical key (`bridge_key`), and the invalid keys."""
     canonical: dict[str, Any] = {}
     found: list[tuple[Path, str]] = []
     known: dict[str, Any] = {}
@@ -92,7 +92,7 @@ class ApiTls(Model):
 
 
 class Api(Model):
-    """Where the REST API listens, and who may use it; a change needs a restart."""
+    """Address and access rules of the REST API; a change needs a restart."""
 
     host: Host | None = Field(
         None, description="address, default 127.0.0.1; others need `tls` (or --insecure)"
@@ -123,7 +123,7 @@ class Tls(Model):
 
 
 class Channel(Model):
-    """Where switches connect; a change needs a restart."""
+    """Address and TLS of the OpenFlow port; a change needs a restart."""
 
     host: Host | None = Field(
         None, description="address, default 127.0.0.1; 0.0.0.0 or :: for other machines"
@@ -187,7 +187,7 @@ class Config(Model):
         return [key for key in (f"{datapath_id:016x}", name) if key in self.bridges]
 
     def bridge(self, datapath_id: int, name: str | None = None) -> Bridge:
-        """What a bridge shall be, in effective form; an entry by id goes before one by name."""
+        """Return the effective settings of a bridge; an entry by id precedes one by name."""
         keys = self.keys(datapath_id, name)
         return self._of(keys[0] if keys else None)
 
@@ -206,7 +206,7 @@ class Config(Model):
         self._ends_marked, self._drop_ins = ends_marked, drop_ins
 
     def warnings(self) -> tuple[str, ...]:
-        """What is valid, but likely to surprise."""
+        """Return warnings about valid settings that may have surprising effects."""
         found = checks.warnings("defaults", self._of(None))
         for key in self.bridges:
             found += checks.warnings(f"bridges.{key}", self._of(key))
@@ -214,7 +214,7 @@ class Config(Model):
 
     @property
     def names_bridges(self) -> bool:
-        """Whether some bridge is given by its name, which only a connected switch tells."""
+        """Whether a bridge is given by its name, which is known only once its switch connects."""
         return any(not _ID.fullmatch(key) for key in self.bridges)
 
     def _of(self, key: str | None) -> Bridge:

@@ -218,7 +218,7 @@ class PortSection(
         return self.model_validate(new).changed(rest)
 
     def given(self) -> dict[str, Any]:
-        """What differs from the defaults and from what `trust` sets, in JSON's types."""
+        """Return settings that differ from defaults and from those of `trust`, in JSON's types."""
         values = self.model_dump(mode="json", exclude_defaults=True)
         return without_preset(values, self.model_dump(mode="json"))
 

@@ -51,7 +51,7 @@ class Survey:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """What stops `apply`."""
+        """Return the errors that prevent `apply`."""
         return tuple(problem for problem in self.problems if problem.fatal)
 
 
@@ -141,7 +141,7 @@ def _finished(store: Store, bridge: str) -> Journal | None:
 
 
 def _begin(found: Survey, confirm_within: float | None) -> Journal:
-    """What to write down: where it goes to, and where back to."""
+    """Create the journal: the wanted layout, and the layout to revert to."""
     config, previous = found.config, found.previous
     uplinks, taps = list(config.uplinks), list(tap_names(config))
     if previous is not None:

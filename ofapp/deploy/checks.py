@@ -1,4 +1,4 @@
-"""What stands against a deployment, found before anything is changed.  Pure.
+"""Obstacles to a deployment, found before anything is changed.  Pure.
 
 An error stops `apply`.  A warning tells what may undo it later.
 """
@@ -34,7 +34,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What was tried from here before anything was changed."""
+    """Results of reachability tests before anything was changed."""
 
     # Why a controller cannot be reached; absent when it can.
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -118,7 +118,7 @@ def _reload(api: str) -> str | None:
 
 
 def _detail(answer: bytes) -> str | None:
-    """What a problem document (RFC 9457) says."""
+    """Return the detail of a problem document (RFC 9457)."""
     with suppress(ValueError, AttributeError):
         return str(json.loads(answer).get("detail") or "") or None
     return None

@@ -1,4 +1,4 @@
-"""What is wrong with a set-up that runs, and how to mend it.  Pure.
+"""Diagnosis of a running deployment, with remedies.  Pure.
 
 An error keeps the bridge from doing its work or can lock out; a warning may.
 """
@@ -76,7 +76,7 @@ def diagnose(
 
 
 def _members(members: Sequence[Json]) -> Iterator[Finding]:
-    """Of a cluster, where one does as another file says than the others."""
+    """Find members of a cluster that run different configurations."""
     last = max((one["revision"] or 0 for one in members), default=0)
     for one in members:
         where = f"member {one['name']}"
@@ -164,7 +164,7 @@ def _controllers(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
 
 
 def _known(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
-    """What Open vSwitch and the controller say of the same bridge."""
+    """Compare the data of Open vSwitch and of the controller about the same bridge."""
     if report.problem is not None or not bridge.controllers:
         return
     known = report.bridges.get(bridge.in_use_id or "")
@@ -266,7 +266,7 @@ def _addresses(bridge: Bridge, link: Link) -> Iterator[Finding]:
 
 
 def _userspace(host: Host, bridge: Bridge, link: Link) -> Iterator[Finding]:
-    """What a datapath in ovs-vswitchd suffers from: the kernel goes on with the same frames."""
+    """Find problems of userspace datapaths: the kernel still processes the same frames."""
     name = link.name
     if link.state.offloads:
         off = {"rx-gro": "gro", "rx-lro": "lro", "rx-gro-hw": "rx-gro-hw"}

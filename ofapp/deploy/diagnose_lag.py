@@ -1,4 +1,4 @@
-"""What is wrong with aggregations, by Open vSwitch's database and by what partners say.  Pure.
+"""Diagnosis of aggregations, by Open vSwitch's database and LACP partners.  Pure.
 
 What the controller tells is what `/v1/bridges/{dpid}/lags` answers.  A member that stands by is as
 it should be.

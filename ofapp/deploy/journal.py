@@ -1,4 +1,4 @@
-"""What a deployment has to remember, on disk, before and while it changes the host.
+"""Journal of a deployment on disk, written before and during changes of the host.
 
 One file a bridge, replaced by rename and synced with its directory, so that there is always one
 whole journal.  It holds the layouts to go to and to go back to; which step is under way is for
@@ -143,7 +143,7 @@ class Store:
         self._sync()
 
     def log_path(self, bridge: str) -> Path:
-        """Where the watcher tells what it does."""
+        """Path of the watcher's log."""
         return self.directory / f"{bridge}.log"
 
     def ready_path(self, bridge: str) -> Path:

@@ -126,7 +126,7 @@ def _route(message: Message) -> Route:
 
 
 def settings(link: str) -> tuple[tuple[str, int], ...]:
-    """Those of `wanted.TAKEN_OVER`; of the link "default": what a new link gets."""
+    """Read the sysctls in `wanted.TAKEN_OVER`; those of link "default" apply to new links."""
     found = []
     for name in TAKEN_OVER:
         family, _, key = name.partition("/")
@@ -152,7 +152,7 @@ def set_offloads(link: str, on: tuple[str, ...]) -> None:
 
 
 def _on(names: tuple[str, ...], link: str) -> tuple[str, ...]:
-    """Those features that are on; none where the driver cannot tell."""
+    """Return the enabled features; none if the driver does not report them."""
     with suppress(Exception), _ethtool() as ethtool:
         features: Any = ethtool.get_features(link).features
         return tuple(name for name in names if name in features and features[name].enable)

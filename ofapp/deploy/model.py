@@ -1,4 +1,4 @@
-"""What is wanted of one host: the `deploy:` section of the configuration file, or the options.
+"""Deployment settings of a host: section `deploy:` of the configuration file, or options.
 
 Imports nothing that touches a host, as the configuration file's model includes it.
 """

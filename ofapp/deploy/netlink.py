@@ -237,7 +237,7 @@ def has_family(name: str) -> bool:
 
 @contextmanager
 def _already(*codes: int) -> Iterator[None]:
-    """What is done already is done."""
+    """Ignore that a change is already in effect."""
     try:
         yield
     except NetlinkError as error:

@@ -1,4 +1,4 @@
-"""The host as it is now, put together of what the kernel and Open vSwitch tell."""
+"""Present state of the host, read from the kernel and Open vSwitch."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Database:
         self._put_controllers(txn, row, bridge.controllers)
 
     def _put_controllers(self, txn: Row, row: Row, wanted: tuple[Controller, ...]) -> None:
-        """Those that stay keep their row, and with it their connection."""
+        """Set the controllers; unchanged ones keep their row and so their connection."""
         there = {known.target: known for known in row.controller}
         rows = []
         for controller in wanted:

@@ -27,7 +27,7 @@ from ofapp.deploy.wanted import lag_by_hand
 def plan_apply(
     host: Host, goal: Layout, config: DeployConfig, silent: frozenset[str] = frozenset()
 ) -> tuple[Step, ...]:
-    """What `apply` does, the checks included; empty when everything is as it should be.
+    """Plan the steps of `apply`, checks included; empty if nothing needs a change.
 
     `silent`: gateways that do not answer now, and need not answer then.
     """

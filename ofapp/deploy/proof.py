@@ -1,4 +1,4 @@
-"""What has to be seen before a step counts: the controller there, spanning tree, the gateway.
+"""Conditions that confirm a step: controller connected, spanning tree, gateway reachable.
 
 A gateway answers ARP and neighbour discovery even where it answers no ping, and a link that has
 just been made knows no neighbour yet: the kernel finding it is proof that frames pass both ways.
@@ -121,7 +121,7 @@ def await_gateways(kernel: Netlink, step: AwaitGateways) -> None:
 def unanswered(
     kernel: Netlink, neighbours: Iterable[tuple[str, str]], seconds: float
 ) -> frozenset[str]:
-    """Those (link, address) whose address is not resolved in time."""
+    """Return the (link, address) pairs with addresses that are not resolved in time."""
     left = dict.fromkeys(neighbours)
     for link, address in left:
         kernel.forget_neighbour(link, address)

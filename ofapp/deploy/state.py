@@ -40,7 +40,7 @@ class Address:
 
     @property
     def key(self) -> tuple[str, int, str | None]:
-        """What a link has once."""
+        """Identity of an address on a link."""
         return self.address, self.prefix, self.peer
 
     @property
@@ -50,7 +50,7 @@ class Address:
 
     @property
     def network(self) -> Network:
-        """What the kernel makes a route to."""
+        """Network for which the kernel creates a route."""
         return ipaddress.ip_network(f"{self.peer or self.address}/{self.prefix}", strict=False)
 
 
@@ -87,7 +87,7 @@ class Route:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What identifies a route in the kernel, on any link."""
+        """Identity of a route in the kernel, on any link."""
         return self.family, self.table, self.destination, self.tos, self.metric, self.origin
 
     @property
@@ -98,7 +98,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """What is set on a link.  None in a wanted one: as it is."""
+    """Settings of a link.  None in a wanted one: unchanged."""
 
     name: str
     up: bool | None = None
@@ -264,7 +264,7 @@ class LagFile:
     problem: str | None = None
 
     def of(self, bridge: str) -> tuple[FileLag, ...]:
-        """Those of a bridge, by its name."""
+        """Return those of a bridge, by its name."""
         return tuple(found for found in self.lags if found.lag.bridge == bridge)
 
     def ours(self, bridge: str) -> Lag | None:
@@ -290,7 +290,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a deployment is about: its bridge (or none), its uplinks and LOCAL, its taps."""
+    """Links of a deployment: its bridge (or none), uplinks, LOCAL and taps."""
 
     name: str
     bridge: Bridge | None

@@ -1,4 +1,4 @@
-"""What can be done to a host, one value a step.  `plan` orders them, `execute` does them.
+"""Steps of a deployment, one value each.  `plan` orders them, `execute` runs them.
 
 Each can be done again when it is done already, so a plan that was broken off is planned again.
 """

@@ -52,7 +52,7 @@ _OVS_TYPE = {
 
 
 def present_layout(host: Host, name: str, uplinks: Iterable[str], taps: Iterable[str]) -> Layout:
-    """How the bridge `name`, if it is ours, and those uplinks are now."""
+    """Return the present layout of the bridge `name`, if it is ours, and of those uplinks."""
     bridge = host.switch.bridge(name)
     if bridge is not None and not bridge.ours:
         bridge = None
@@ -72,7 +72,7 @@ def present_layout(host: Host, name: str, uplinks: Iterable[str], taps: Iterable
 
 
 def wanted_layout(host: Host, config: DeployConfig, origin: Layout | None = None) -> Layout:
-    """How it should be.  `origin`: how it was before the first deployment of this bridge.
+    """Return the wanted layout.  `origin`: layout before the first deployment of this bridge.
 
     An uplink that was deployed before and is not wanted any more goes back to `origin`, with the
     addresses that came from it.
@@ -161,7 +161,7 @@ def resumed_layout(host: Host, config: DeployConfig, origin: Layout, deployed: L
 
 
 def aged(layout: Layout, seconds: float) -> Layout:
-    """What is left of a layout after a time: addresses and routes may have had a lifetime."""
+    """Return a layout after some time, without addresses and routes that have expired."""
 
     def left(lifetime: int | None) -> int | None:
         return None if lifetime is None else int(max(0, lifetime - seconds))
@@ -202,7 +202,7 @@ def _resumed(host: Host, deployed: Layout) -> LinkState:
 
 
 def origin_layout(host: Host, config: DeployConfig, known: Layout | None) -> Layout:
-    """How the uplinks and taps were before any deployment, as far as that is `known`."""
+    """Return the layout of uplinks and taps before any deployment, as far as it is `known`."""
     now = present_layout(host, config.bridge, config.uplinks, tap_names(config))
     if known is None:
         return now

@@ -1,4 +1,4 @@
-"""Where the REST API is served and who may use it, by the options; and what of that is refused.
+"""Address and access rules of the REST API by the options, and combinations that are refused.
 
 What goes to other machines goes over TLS, as a token that anybody on the way can read is worth
 nothing; and all requests there need a token.  Anything else needs `--insecure`, so that an open API
@@ -40,7 +40,7 @@ def check() -> None:
 
 
 def place() -> Place:
-    """Where it is served."""
+    """Return the address of the REST API."""
     tls = None
     if CONF.api_cert:
         authority = Path(CONF.api_client_ca) if CONF.api_client_ca else None
@@ -49,7 +49,7 @@ def place() -> Place:
 
 
 def rules() -> Rules:
-    """Who may use it."""
+    """Return the access rules of the REST API."""
     elsewhere = not is_loopback(CONF.wsapi_host) and not CONF.insecure
     return Rules(
         required=elsewhere or CONF.api_auth == REQUIRED,

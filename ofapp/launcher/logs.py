@@ -41,7 +41,7 @@ _TRACEBACKS = logging.Formatter()
 
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What is known of the event that a line tells; empty for any other line."""
+    """Return the fields of the event in a log record; empty for other records."""
     told = getattr(record, "event", None)
     if not isinstance(told, Record):
         return {}
@@ -121,7 +121,7 @@ class JournalHandler(logging.Handler):
 
 
 def priority(level: int) -> int:
-    """That of syslog(3): 2 is critical, 7 debug."""
+    """Return the priority of syslog(3): 2 is critical, 7 debug."""
     return next((priority for least, priority in _PRIORITIES if level >= least), 7)
 
 

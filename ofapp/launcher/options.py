@@ -166,7 +166,7 @@ def config_file() -> Path | None:
 
 
 def take_addresses(config: Config, directory: Path) -> None:
-    """Where the file says to listen; what the command line says goes before.
+    """Apply the file's listening addresses; the command line takes precedence.
 
     directory: that of the file, to which its paths are relative.
     """

@@ -1,4 +1,4 @@
-"""What can be known to be wrong before any application starts, said in words.
+"""Checks before any application starts.
 
 os-ken would meet a taken port or a bad certificate in its own thread, as a traceback, with the
 process staying up and useless.
@@ -37,7 +37,7 @@ def check(*, rest: bool) -> None:
 
 
 def ofp_address() -> str:
-    """Where switches connect, in the notation of `ovs-vsctl set-controller`."""
+    """Return the OpenFlow address in the notation of `ovs-vsctl set-controller`."""
     host = CONF.ofp_listen_host
     host = f"[{host}]" if ":" in host else host
     return f"{'ssl' if CONF.ctl_privkey else 'tcp'}:{host}:{_ofp_port()}"

@@ -1,4 +1,4 @@
-"""What the controller has said of a bridge, kept for a while: a walk asks for one object at a time.
+"""Cached answers of the controller about a bridge: a walk requests one object at a time.
 
 What is made of an answer is kept with it, so that it is made once.
 """
@@ -21,14 +21,14 @@ PAGE = 5000
 
 
 class Answers:
-    """Of one bridge, whose path is `path`."""
+    """Cached answers about one bridge.  path: of the bridge in the API."""
 
     def __init__(self, path: str, get: Get, clock: Callable[[], float] = time.monotonic) -> None:
         self._path, self._get, self._clock = path, get, clock
         self._kept: dict[str, tuple[float, Any]] = {}
 
     def bridge(self) -> Json:
-        """What is known of it as a whole."""
+        """Return the answer about the bridge itself."""
         return self._ask("", {})
 
     def ports(self) -> list[Json]:
@@ -49,7 +49,7 @@ class Answers:
         return self.kept("/fdb", FRESH_FDB, self._entries)
 
     def kept(self, what: str, seconds: float, make: Callable[[], T]) -> T:
-        """What `make` makes, or what it made less than so many seconds ago."""
+        """Return the cached result of `make` if it is recent enough, or call it."""
         now = self._clock()
         known = self._kept.get(what)
         if known is None or now - known[0] > seconds:

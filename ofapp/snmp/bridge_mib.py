@@ -68,7 +68,7 @@ def base(answers: Answers, indices: dict[int, int]) -> list[Row]:
 
 
 def _own_address(answers: Answers) -> bytes:
-    """Of a bridge without spanning tree: the lower half of its datapath id, as OVS makes it."""
+    """Return the address of a bridge without spanning tree: the lower half of its datapath id."""
     return bytes.fromhex(answers.bridge()["datapath_id"][4:])
 
 
@@ -171,7 +171,7 @@ def port_of(entry: Json) -> int:
 
 
 def status_of(entry: Json) -> int:
-    """What kind of entry it is, in the MIBs' numbers."""
+    """Return the kind of entry, in the MIBs' numbers."""
     return STATUS.get(entry["type"], 1)
 
 

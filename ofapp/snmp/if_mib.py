@@ -1,4 +1,4 @@
-"""What BRIDGE-MIB refers to of IF-MIB (RFC 2863): the ports of a bridge as interfaces.
+"""Part of IF-MIB (RFC 2863) that BRIDGE-MIB refers to: ports of a bridge as interfaces.
 
 Only in the context of a bridge: without a context these are the host's interfaces, from snmpd.
 """

@@ -23,7 +23,7 @@ _NUMBERS = (Kind.INTEGER, Kind.COUNTER32, Kind.GAUGE32, Kind.TICKS)
 
 
 class PduError(ValueError):
-    """What was read is no AgentX that is spoken here."""
+    """The received data is not supported AgentX."""
 
 
 class Type(IntEnum):
@@ -115,7 +115,7 @@ def read_header(data: bytes) -> Header:
 
 
 def read_request(header: Header, payload: bytes) -> Request:
-    """What a Get, GetNext or GetBulk asks; PduError."""
+    """Read a Get, GetNext or GetBulk request; PduError."""
     try:
         reader = _Reader(payload, header.order)
         context = reader.octets() if header.flags & Flag.CONTEXT else b""

@@ -108,7 +108,7 @@ def vlans(answers: Answers) -> list[Row]:
 
 
 def _vids(answer: Json) -> list[int]:
-    """Of VLANs that are named or in use, and those that few ports list."""
+    """Return VLANs that have a name or are in use, and those that few ports list."""
     vids = {vlan["vlan"] for vlan in answer["vlans"]}
     vids |= {port["pvid"] for port in answer["ports"] if port["pvid"]}
     return sorted(vids - {0})

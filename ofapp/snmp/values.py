@@ -1,4 +1,4 @@
-"""What an SNMP object may be: a type of RFC 2741 5.4 and a value."""
+"""Values of SNMP objects: a type of RFC 2741 5.4 and a value."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class HttpRequest:
     keep_alive: bool
 
     def values(self, name: str) -> list[str]:
-        """Of all headers of that name, which is in lower case."""
+        """Return the values of all headers of that name, given in lower case."""
         return [value for own, value in self.fields if own.lower() == name]
 
 
@@ -213,7 +213,7 @@ def _refusal(error: HttpParserError) -> tuple[int, str]:
 
 
 def _flaw(head: HttpRequest) -> tuple[int, str] | None:
-    """What this server refuses although the grammar allows it; None = nothing."""
+    """Describe what this server refuses although the grammar allows it; None = nothing."""
     hosts, codings = head.values("host"), head.values("transfer-encoding")
     if head.version not in ("1.0", "1.1"):
         return 505, "this server speaks HTTP/1.1 and HTTP/1.0"

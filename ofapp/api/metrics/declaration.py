@@ -1,4 +1,4 @@
-"""How metrics are declared: a name, a sentence, labels, and a function that reads the values."""
+"""Declarations of metrics: name, help text, labels, and a function that reads the values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_PORT = *OF_BRIDGE, "port"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What metrics are read from.
+    """Data source of metrics.
 
     ended: connections that the API's server has closed, by reason.
     surface: of the cluster that this controller is a member of, if any.

@@ -24,7 +24,7 @@ class _Snooping(NamedTuple):
 
 
 def _groups(snooping: _Snooping) -> Mapping[_Key, float]:
-    """By VLAN and family, also families that have none; `mac` only where there are some."""
+    """Count groups by VLAN and family, zeros included; `mac` only if it has groups."""
     sizes = snooping.snapshot.groups()
     macs = {(str(vid), "mac"): n for (vid, family), n in sizes.items() if family is None}
     queried = ((info.vid, info.family) for info in snooping.snapshot.queriers)

@@ -1,1 +1,1 @@
-"""What the API shows and changes, one module or package per resource."""
+"""REST resources, one module or package each."""

@@ -39,7 +39,7 @@ TAG = Tag(name="config", description="The configuration.")
 
 
 class ReloadQuery(Input):
-    """How to reload."""
+    """Options of a reload."""
 
     dry_run: bool = Field(False, description="change nothing, report what would change")
     force: bool = Field(False, description="also when most of the file's former content is gone")
@@ -47,7 +47,7 @@ class ReloadQuery(Input):
 
 
 class PushQuery(Input):
-    """How to push."""
+    """Options of a push."""
 
     dry_run: bool = Field(False, description="change nothing, report what would change here")
     force: bool = Field(

@@ -26,7 +26,7 @@ class Up:
 
 
 class Device(ABC):
-    """What stands between the ends of the bed."""
+    """Device under test, between the two ends of the test bed."""
 
     label: str
     """Unique in a run; `ofapp netdev`, say."""

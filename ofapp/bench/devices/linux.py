@@ -1,4 +1,4 @@
-"""What the kernel forwards with by itself: nothing, its bridge, its routing."""
+"""The kernel's forwarding: none (a cable), its bridge, its routing."""
 
 from __future__ import annotations
 

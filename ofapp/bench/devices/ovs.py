@@ -113,7 +113,7 @@ class OvsBridge(Device):
                 raise BenchError(f"{self.label}: Open vSwitch cannot use {port}: {error.strip()}")
 
     def port(self, interface: str) -> str:
-        """What the switch calls a port: DPDK's are not the interfaces that they drive."""
+        """Return the switch's name of a port; DPDK ports differ from their interfaces."""
         return f"d{interface}" if self.datapath is Datapath.DPDK else interface
 
     def _interface(self, port: str, mtu: int) -> list[str]:

@@ -82,7 +82,7 @@ def cell(found: Summary, capped: bool = False) -> str:
 
 
 def chapters(results: Results) -> list[Filled]:
-    """Those with at least one table."""
+    """Return the chapters that have at least one table."""
     made = [
         Filled(chapter, [table for metric in chapter.metrics for table in _tables(results, metric)])
         for chapter in CHAPTERS
@@ -216,7 +216,7 @@ def _where(at: Point) -> str:
 
 
 def remarks(results: Results) -> list[str]:
-    """What a reader must know of this run: limits of the generator, disturbances, failures."""
+    """Remarks on a run: limits of the generator, disturbances, failures."""
     said = []
     if at_limit := _at_the_wire(results):
         said.append(

@@ -29,7 +29,7 @@ NO_PORT = 0  # OpenFlow numbers ports from 1
 
 
 class EntryType(Enum):
-    """Where an entry comes from; only learned ones move and age.
+    """Origin of an entry; only learned ones move and age.
 
     STICKY: learned on a sticky port: it stays there, and neither moves nor ages.
     EXTERN: set by a program, as extern_learn in Linux: it does not age, and becomes a learned one
@@ -128,7 +128,7 @@ class Fdb:
         return table.get(mac) if table is not None else None
 
     def learned_in(self, vid: int) -> int:
-        """How many are learned in a VLAN."""
+        """Count the learned entries of a VLAN."""
         table = self.tables.get(vid)
         return 0 if table is None else len(table) - self._set[vid]
 

@@ -357,7 +357,7 @@ class Learning:
         return self.fdb.get(*address) is not None
 
     def _installed(self, vid: int, mac: int, entry: Entry, old_port: int) -> list[Effect]:
-        """What puts a learned address in the datapath, if it belongs there."""
+        """Return the effect that installs a learned address, if the datapath should hold it."""
         port = entry.port
         if not self.forwards(port):
             return []
@@ -365,7 +365,7 @@ class Learning:
         return [kind(port, vid, mac, entry.serial, old_port)]
 
     def _retype(self, port: int, now: float) -> list[Effect]:
-        """What is learned on the port is sticky from now on, or not any more."""
+        """Make the learned entries of the port sticky, or no longer sticky."""
         if port not in self.fdb.learned_by_port:
             return []
         effects: list[Effect] = []

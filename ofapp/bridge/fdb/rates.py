@@ -1,4 +1,4 @@
-"""How many sightings of unknown sources a second each port may send to the controller.
+"""Rates at which each port may send frames of unknown sources to the controller.
 
 `BridgeParams.packet_in_rate` is guaranteed to every port.  A port that uses it up and reports new
 hosts gets four times as much, and again, as long as neither its switch nor the controller is

@@ -170,7 +170,7 @@ class Aggregation:
         )
 
     def desired(self) -> DesiredLag:
-        """What the datapath should do."""
+        """Return the desired state of the datapath."""
         by_name = {member.port.name: member for member in self._ordered()}
         places = tuple(
             by_name[name].port.number if name in by_name and by_name[name].distributing else 0
@@ -185,7 +185,7 @@ class Aggregation:
         )
 
     def nothing(self) -> DesiredLag:
-        """What the datapath should do when the aggregation is removed."""
+        """Return the desired state after the aggregation was removed."""
         return DesiredLag(self.number, self.params.hash)
 
     def status(self, now: float) -> LagStatus:

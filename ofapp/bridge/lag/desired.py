@@ -1,4 +1,4 @@
-"""What the datapath should do for one aggregation, as a value."""
+"""Desired state of the datapath for one aggregation, as a value."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         return bool(self._lags)
 
     def desired(self, params: BridgeParams) -> tuple[DesiredLag, ...]:
-        """What the datapath should do for each."""
+        """Return the desired state of each aggregation."""
         if params.lags == self._state.params.lags:
             return tuple(lag.desired() for lag in self._lags.values())
         return self.supposed(params.lags)[0]
@@ -139,7 +139,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def supposed(
         self, params: Mapping[str, LagParams]
     ) -> tuple[tuple[DesiredLag, ...], list[Port]]:
-        """What the datapath should do for other aggregations, and the bridge's ports then.
+        """Return the desired state for other aggregations, and the resulting ports of the bridge.
 
         What a partner will answer is not predicted.
         """

@@ -1,4 +1,4 @@
-"""What an LLDPDU says of its sender (802.1AB-2016 8.5, 802.1Q-2018 annex D): values.
+"""Contents of an LLDPDU (802.1AB-2016 8.5, 802.1Q-2018 annex D) as values.
 
 Nothing that a neighbour sends is trusted: an identifier is octets, and text may be anything.
 """
@@ -75,7 +75,7 @@ class Information:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What all ports of a bridge send alike.
+    """Information that all ports of a bridge send.
 
     datapath_id: by which the bridges of one controller know each other; address: the bridge's;
     interval: seconds between frames; management: an address as text, empty for none.

@@ -101,7 +101,7 @@ class LldpOnBridge(Protocol[LldpParams]):
 
 
 def _local(params: BridgeParams, port: Port) -> Local | None:
-    """What a port of the switch sends; None where LLDP does not run.
+    """Return the information that a port sends; None if LLDP is disabled there.
 
     A port that is shut down does not send, nor does the destination of a mirror.
     """

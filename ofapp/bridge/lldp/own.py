@@ -1,4 +1,4 @@
-"""How the bridges of one controller distinguish each other's LLDP frames from forged ones.
+"""Digests by which the bridges of one controller detect forged LLDP frames.
 
 LLDP is not authenticated. So the last TLV of a sent frame names the port and the bridge that it
 left by, with a serial number and a digest (BLAKE2, keyed) of all the LLDPDU before it. The key is

@@ -92,7 +92,7 @@ class Snapshot:
     hash_max: int
 
     def groups(self) -> Counter[tuple[int, Family | None]]:
-        """How many groups have members or permanent entries, by VLAN and family.
+        """Count the groups with members or permanent entries, by VLAN and family.
 
         None for those of Ethernet.
         """

@@ -1,4 +1,4 @@
-"""What a reader returns instead of a message."""
+"""Result of a reader for a malformed message."""
 
 from __future__ import annotations
 

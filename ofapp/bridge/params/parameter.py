@@ -1,4 +1,4 @@
-"""How a parameter is declared: once, on the frozen dataclass that the core obeys.
+"""Declaration of parameters: once, on the frozen dataclass that the core uses.
 
     ageing_time: Annotated[int, Interval(ge=0, le=65535), Unit("s"), Doc("What it is for.")] = 300
 
@@ -113,7 +113,7 @@ class Parameter:
 
     @property
     def wanted(self) -> str:
-        """What a value must be, in words."""
+        """Describe the accepted values, in words."""
         if self.form is not None:
             return self.form.wanted
         if self.choices:

@@ -15,7 +15,7 @@ from ofapp.bridge.event import Event
 
 
 class PortState(Enum):
-    """How the relay treats frames of a port (7.4)."""
+    """Treatment of a port's frames by the relay (7.4)."""
 
     DISCARDING = "discarding"
     LEARNING = "learning"

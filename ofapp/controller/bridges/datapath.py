@@ -52,7 +52,7 @@ class Changes(Protocol):
     def __len__(self) -> int: ...
 
     def counts(self) -> dict[str, int]:
-        """How many of each kind: flows, groups, meters."""
+        """Count the flows, groups and meters."""
 
     def lines(self) -> Iterator[str]:
         """One line for each change, in words."""
@@ -127,7 +127,7 @@ class Status(Protocol):
 
 
 class Datapath(Protocol):
-    """What forwards for one bridge, while it is connected.
+    """Datapath that forwards for one bridge, while it is connected.
 
     port_counters: frames, bytes and errors at its ports.
     packet_ins: frames for the controller, by what for, since this connection began.
@@ -163,7 +163,7 @@ class Datapath(Protocol):
         """Carry effects out, in order; a `Notice` among them is handled."""
 
     def plan(self, params: BridgeParams) -> Changes:
-        """What other parameters would change, except what protocols do then."""
+        """Return the changes by other parameters, without those that protocols would make later."""
 
     def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
         """Carry a change out; gives a function that waits for it and gives what it changed."""

@@ -1,4 +1,4 @@
-"""What every part of the controller needs: the bridges, their configuration, and the dispatcher of
+"""State shared by all parts of the controller: bridges, configuration and the dispatcher of
 their effects."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a change of settings comes to, before anything is changed.
+"""Plan of a change of settings, before anything is changed.
 
 A plan is made for a new file, a pushed configuration or a request, and is either refused as a whole
 or given to `Configurator.set`.

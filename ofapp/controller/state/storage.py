@@ -54,7 +54,7 @@ class Storage(Protocol):
         """Rename one, for the administrator to inspect; gives the new name.  OSError."""
 
     def place(self, name: str) -> str:
-        """Where one is stored, for messages."""
+        """Return where a document is stored, for messages."""
 
     def marks(self, stem: str, marked: bool, wanted: Collection[int]) -> Marks:
         """Marks of the valid snapshots with this stem; wanted: datapath ids of existing ones.

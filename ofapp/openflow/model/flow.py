@@ -219,7 +219,7 @@ class Flow:
 
     @cached_property
     def identity(self) -> Identity:
-        """What makes two flows the same flow, even with different actions."""
+        """Identity of a flow, independent of its actions."""
         return self.table, self.priority, frozenset(self.match)
 
     def __hash__(self) -> int:
@@ -238,7 +238,7 @@ class Group:
 
     @property
     def octets(self) -> int:
-        """How much of a message its buckets take (OpenFlow 1.3.5, 7.2.5 and A.3.4.2)."""
+        """Size of its buckets in a message, octets (OpenFlow 1.3.5, 7.2.5 and A.3.4.2)."""
         return sum(
             _BUCKET_OCTETS + sum(action.octets for action in bucket) for bucket in self.buckets
         )

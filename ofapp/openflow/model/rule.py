@@ -35,7 +35,7 @@ ONWARD = -1
 
 
 class Register(IntEnum):
-    """What a frame carries through the tables, in Open vSwitch's registers.
+    """Registers of Open vSwitch that hold a frame's state between tables.
 
     EGRESS: the port that it is about to leave by.  ISOLATED: 1 from an isolated port.
     FLOODED: 1 on its way out of a port that it floods to.  ACL: the access list of the port it

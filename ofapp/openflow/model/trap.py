@@ -1,4 +1,4 @@
-"""How a kind of frames for the controller is declared; `traps.TRAPS` has all kinds."""
+"""Declaration of a kind of frames for the controller; `traps.TRAPS` has all kinds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
 
 
 class Lane(Enum):
-    """How urgent frames are, see `wire.inbox`.
+    """Urgency of frames, see `wire.inbox`.
 
     FRAMES: only echoes overtake them.  PROMPT: in the order of the stream.
     BULK: behind all else, and no more of them are read than `wire.inbox.IpSampling` allows.

@@ -34,7 +34,7 @@ TRAP_RENEWAL = 0.5
 
 
 def trap_seconds(hello_time: float) -> int:
-    """How long BPDUs go to the controller unless that is renewed, by the tree's hello time."""
+    """Return for how long BPDUs go to the controller without renewal, by the hello time."""
     return round(TRAP_HELLOS * hello_time)
 
 

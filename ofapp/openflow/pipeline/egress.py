@@ -1,4 +1,4 @@
-"""How frames leave a bridge: what a flow or a group's bucket does to send one out of a port.
+"""Egress actions: the actions of a flow or group bucket that send a frame out of a port.
 
 Most frames go straight out.  Two kinds go through the port's own group: those that leave without
 their tag, and all for a port that checks what leaves (`PortPolicies.guarded`).  The group takes the

@@ -1,4 +1,4 @@
-"""What a table declares: its number, the kinds of flow that it may hold, and what builds them.
+"""Declaration of a table: its number, the kinds of flow that it may hold, and their builders.
 
 A new table is one module with a `Table`, and one entry in `tables.PIPELINE`.
 """

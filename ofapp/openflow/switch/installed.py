@@ -1,4 +1,4 @@
-"""What a switch is believed to hold: what it was found to hold, and what it was sent since.
+"""Assumed contents of a switch: what it reported, and what was sent since.
 
 Each change gives the smallest message that makes it: none where the switch has it already.
 Learned addresses are not part of it.
@@ -18,7 +18,7 @@ from ofapp.openflow.wire.messages import codec
 
 
 class Installed:
-    """What one switch is believed to hold.
+    """Assumed contents of one switch.
 
     metered: whether it has meters.
     program: its flows, groups and meters; entries: which group belongs to which multicast entry.
@@ -46,7 +46,7 @@ class Installed:
         self.program, self.flooded = program, None
 
     def wanted(self, desired: Desired, portions: Portions = AT_ONCE) -> Program:
-        """What the switch should hold, with the groups that its multicast entries have."""
+        """Return the wanted contents, with the groups of its multicast entries."""
         return program(desired, self.metered, self.entries, portions)
 
     def read_fragments(self, on: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""What a switch should hold, whole, and the difference between two such programs.
+"""Complete contents of a switch, and the difference between two such programs.
 
 Learned addresses are not part of it: they come and go by the thousand, each by a separate
 effect.  Of multicast entries only the groups are: their flows never change.
@@ -139,7 +139,7 @@ class Changes:
             yield from part
 
     def counts(self) -> dict[str, int]:
-        """How many of each kind: flows, groups, meters."""
+        """Count the flows, groups and meters."""
         return {
             kind: sum(len(part) for name, part in vars(self).items() if name.startswith(kind))
             for kind in ("flows", "groups", "meters")

@@ -195,7 +195,7 @@ class Session:
             self._emit(event)
 
     def plan(self, params: BridgeParams) -> Changes:
-        """What other parameters would change in the switch, except what protocols do then."""
+        """Return the changes by other parameters, without those that protocols would make later."""
         portions = hub.portions()
         before = self._installed.program.copy()
         desired = self.bridge.desired_as_of_now(params)(portions)

@@ -1,4 +1,4 @@
-"""How long a switch may be silent: the same while another connection claims its datapath id.
+"""Longest silence of a switch, also while another connection claims its datapath id.
 
 A switch that is busy for some seconds must not lose its connection to another that claims its id.
 """

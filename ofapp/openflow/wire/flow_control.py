@@ -77,7 +77,7 @@ class FlowControl:
 
     @property
     def hosts(self) -> int:
-        """How many addresses may be sent at once; less each second time, to see what that does."""
+        """Return how many addresses may be sent at once; fewer every second time, to compare."""
         size = min(self.size, SHARED) if self._thread.contended else self.size
         return (size // 2 if self._halved else size) // HOST
 

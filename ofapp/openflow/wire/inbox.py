@@ -317,7 +317,7 @@ class Inbox:
 
 
 def _alike(data: bytes, at: int, length: int) -> int:
-    """How many whole messages there are, one after another, of the type and length of the first."""
+    """Count the consecutive complete messages of the type and length of the first."""
     head = data[at + 1 : at + 4]
     if data[at + length + 1 : at + length + 4] != head:
         return 1

@@ -80,7 +80,7 @@ def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
 
 
 def flow_count(channel: Channel) -> int:
-    """How many flows, ours or not, the tables with learned addresses have; RequestError."""
+    """Count all flows, also foreign ones, in the tables of learned addresses; RequestError."""
     count = 0
     for body in bodies(channel, parser.OFPTableStatsRequest(channel, 0)):
         whole = len(body) - len(body) % _TABLE_STATS.size

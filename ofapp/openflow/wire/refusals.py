@@ -119,7 +119,7 @@ class Refusals:
 
     @property
     def words(self) -> list[str]:
-        """What the switch refuses now, in words; empty where all is well."""
+        """Describe what the switch refuses now; empty if nothing."""
         return [f"{what}: {why}" for what, why in self._standing]
 
     @property

@@ -119,7 +119,7 @@ def _away(bridge: Bridge, datapath: Datapath | None) -> Reason | None:
 
 
 def _drops(bridge: Bridge, datapath: Datapath) -> dict[str, AclDrops]:
-    """What each access list has dropped."""
+    """Count the frames that each access list has dropped."""
     datapath.ask_acl_counters()
     counters, found = datapath.status().acl, {}
     for name, rules in bridge.params.policies.acls.items():

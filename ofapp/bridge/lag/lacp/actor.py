@@ -174,7 +174,7 @@ class Actor:
 
     @property
     def members(self) -> Mapping[int, tuple[bool, bool]]:
-        """What the switch does with each member (collecting, distributing), by port number."""
+        """Return the states (collecting, distributing) of members, by port number."""
         ports = self._core.ports
         return {number: port.does for number, port in ports.items()}
 

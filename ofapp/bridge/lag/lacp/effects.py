@@ -1,4 +1,4 @@
-"""What an actor asks its shell to do, besides `Event`s.
+"""Effects of an actor, besides `Event`s.
 
 A list of effects is carried out in its order: members that do less, then members that do more, then
 frames. An LACPDU may promise that the member collects, and then the partner sends at once; so the
@@ -14,7 +14,7 @@ from ofapp.bridge.event import Event
 
 @dataclass(frozen=True, slots=True)
 class SetMember:
-    """What a member does from now on (6.4.15): both are False for one that was just added.
+    """New state of a member (6.4.15): both are False for one that was just added.
 
     collecting: frames received here are the aggregation's; otherwise they are dropped.
     distributing: frames of the aggregation may leave here.

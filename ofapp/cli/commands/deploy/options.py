@@ -144,7 +144,7 @@ SettleOption = Annotated[
 
 
 def read_config(file: Path | None, options: Mapping[str, Any]) -> DeployConfig:
-    """What is wanted; `options` by the fields' names, None when not given.  ApiError.
+    """Read the deployment's settings; `options` by field name, None if not given.  ApiError.
 
     The whole file must be good, as the controller will not start with one that is not.
     """

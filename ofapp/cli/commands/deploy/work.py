@@ -32,7 +32,7 @@ PING_SECONDS = 60.0  # for --confirm-ping without --confirm-within
 
 
 def look(config: DeployConfig, store: Store, database: str | None, confirmed_later: bool) -> Survey:
-    """What `plan` shows and `apply` does."""
+    """Survey the host and plan the steps, for `plan` and `apply`."""
     with _errors():
         return survey(
             config, store, database or default_database(), confirmed_later=confirmed_later
@@ -114,7 +114,7 @@ def do_recover(store: Store, bridge: str | None) -> None:
 
 
 def show_status(store: Store, json: bool) -> None:
-    """What the journals say."""
+    """Show the state of deployments by their journals."""
     with _errors():
         known = _journals(store)
     if json:
@@ -251,7 +251,7 @@ def _step(_number: int, step: Step) -> None:
 
 
 def _say(text: str) -> None:
-    """A terminal that has gone away is no reason to stop half-way."""
+    """Ignore that the terminal has closed: a deployment must not stop half-way."""
     with suppress(OSError):
         say(text)
         sys.stdout.flush()

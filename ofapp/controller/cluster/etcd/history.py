@@ -87,7 +87,7 @@ class History:
 
     @property
     def number(self) -> int:
-        """How many histories there were before this one."""
+        """Number of etcd histories before this one."""
         return 0 if self._number is None else self._number.number
 
     @property

@@ -1,1 +1,1 @@
-"""What all members share: configuration, documents and tokens."""
+"""Data shared by all members: configuration, documents and tokens."""

@@ -89,7 +89,7 @@ def superfluous(
 
 
 def subjects(changes: Changes) -> set[Key]:
-    """What changes are about."""
+    """Objects that changes are about."""
     keys: set[Key] = set()
     for item in changes.items():
         match item:
@@ -103,7 +103,7 @@ def subjects(changes: Changes) -> set[Key]:
 
 
 def identity(flow: Flow) -> Identity:
-    """What makes it the same flow in a switch."""
+    """Identity of a flow in a switch."""
     return _read_flow_mod(codec.add_flow(flow))[0]
 
 

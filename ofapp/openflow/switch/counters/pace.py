@@ -1,4 +1,4 @@
-"""How often a switch is polled, by what polling costs it.
+"""Polling interval of a switch, by the cost of polling it.
 
 What a switch does not report by itself is found by polling, and a switch does nothing else while
 it answers.  So after each part of the requests the switch has a rest, so much longer than

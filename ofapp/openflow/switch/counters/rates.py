@@ -110,14 +110,14 @@ class LearningWatch:
 
 
 class MeterWatch:
-    """What the meters of one switch's ports hold back, by kind, as of the last poll."""
+    """Frames that the meters of a switch's ports drop, by kind, as of the last poll."""
 
     def __init__(self) -> None:
         self._watches = {kind: RateWatch(HELD_BACK[kind], kind.what, kind.fate) for kind in LIMITED}
 
     @property
     def dropped(self) -> Mapping[str, Mapping[int, int]]:
-        """How many frames were held back, by kind and port."""
+        """Count the frames that meters dropped, by kind and port."""
         return {kind.name: watch.dropped for kind, watch in self._watches.items()}
 
     def observe(self, policed: Mapping[int, int], stats: Iterable[Any]) -> Iterator[Event]:

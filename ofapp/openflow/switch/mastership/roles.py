@@ -1,4 +1,4 @@
-"""How a member of a cluster becomes the one master of a switch, whose writes alone count.
+"""Requests by which a member of a cluster becomes the only master of a switch.
 
 What Open vSwitch does and does not prevent [measured, 3.1]: a request to be MASTER makes the
 former master a SLAVE, and of a SLAVE it takes no flow-mod, group-mod, meter-mod or packet-out.

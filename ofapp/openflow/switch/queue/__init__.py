@@ -1,1 +1,1 @@
-"""What waits on its way to or from a switch."""
+"""Queues to and from a switch."""

@@ -222,7 +222,7 @@ def grace(answered: float) -> float:
 
 
 def until_barrier(effects: list[Effect]) -> tuple[list[Effect], list[Effect] | None]:
-    """What is to be sent now, and what waits until the switch has carried that out, if anything.
+    """Split effects: those to send now, and those that wait for the switch's barrier reply.
 
     A `Reprogram` is sent when nothing else waits any more: the bridge is ahead of its switch,
     and ports would open before others, which must be closed by then, are.

@@ -39,7 +39,7 @@ class LearnQueue:
         self._served: set[int] = set()
 
     def __len__(self) -> int:
-        """How many wait for the switch's answers."""
+        """Count the addresses that wait for the switch's answers."""
         return len(self._backlog) if self.opened else 0
 
     def __bool__(self) -> bool:
@@ -53,7 +53,7 @@ class LearnQueue:
 
     @property
     def dropped(self) -> Mapping[int, int]:
-        """How many sightings were never learned, by port."""
+        """Count the sightings that were never learned, by port."""
         return self._backlog.dropped
 
     def put(self, samples: list[Sample], now: float) -> list[Sample]:
@@ -88,7 +88,7 @@ class LearnQueue:
         self._served.clear()
 
     def take(self, now: float) -> list[Sample]:
-        """As many of the waiting sightings as may go at once."""
+        """Take as many of the waiting sightings as may be sent at once."""
         self._backlog.expire(now)
         return self._backlog.take(self._flow.hosts) if self else []
 

@@ -16,7 +16,7 @@ _OXM = struct.Struct("!I")
 
 
 class AddressMatch(NamedTuple):
-    """What either half of a learned address matches; what it does not match is 0."""
+    """Match of either half of a learned address; unmatched fields are 0."""
 
     port: int
     vid: int
