@@ -20,7 +20,6 @@ from ofapp.bridge.effects import (
     SetRate,
 )
 from ofapp.bridge.fdb.fdb import NO_PORT
-from ofapp.bridge.fdb.ip_addresses import IpAddresses
 from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 from ofapp.bridge.fdb.rates import Load, Rates
 from ofapp.bridge.fdb.relearned import relearned
@@ -81,7 +80,7 @@ class Bridge:
         self.learning = state.learning
         self.relay = state.relay
         self.fdb = state.learning.fdb
-        self.ip_addresses = IpAddresses(self.fdb)
+        self.ip_addresses = state.ip_addresses
         self.addresses = LearnedAddresses(self.learning)
         self.static_entries = StaticEntries(self.learning, self.ports)
         self.rates = Rates()

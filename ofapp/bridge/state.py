@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ofapp.bridge.fdb.fdb import Fdb
+from ofapp.bridge.fdb.ip_addresses import IpAddresses
 from ofapp.bridge.fdb.learning import Learning
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.params.params import BridgeParams
@@ -34,6 +35,7 @@ class BridgeState:
     """The shared state of one bridge.
 
     port_policies: which port may reach which, by the parameters and the present ports.
+    ip_addresses: the last IP addresses of its hosts.
     former_name: the bridge's name, while another bridge uses that name.
     """
 
@@ -45,6 +47,7 @@ class BridgeState:
         self.port_policies = PortPolicies(params, self.ports)
         self.learning = Learning(Fdb(), params)
         self.relay = Relay(self.learning)
+        self.ip_addresses = IpAddresses(self.learning.fdb)
         self.former_name: str | None = None
 
     @property

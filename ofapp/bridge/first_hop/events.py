@@ -44,6 +44,6 @@ BINDINGS_REPLACED = EventKind(
 BINDINGS_MOVED = EventKind(
     "bindings.moved",
     INFO,
-    "A host is on another port, and its bindings have moved there.",
-    fields="mac vlan addresses from_port from_bridge",
+    "Bindings have moved with their host to another port, or to another host.",
+    fields="mac vlan addresses from_port from_mac from_bridge",
 )

@@ -8,7 +8,10 @@ from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.dhcp.snooping import DhcpSnooping
 from ofapp.bridge.first_hop.dhcp.verdict import Ended, Leased
+from ofapp.bridge.first_hop.migration import Migration
+from ofapp.bridge.first_hop.neighbours import Claimant, NeighbourBindings
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.sending import frame_vid
 from ofapp.bridge.state import BridgeState
 
 
@@ -18,26 +21,39 @@ class Leases:
     dhcp: reads the messages, and knows the requests that wait for an answer.
     """
 
-    def __init__(self, bindings: Bindings, state: BridgeState) -> None:
+    def __init__(
+        self,
+        bindings: Bindings,
+        neighbours: NeighbourBindings,
+        migration: Migration,
+        state: BridgeState,
+    ) -> None:
         self.dhcp = DhcpSnooping(f"{state.datapath_id:016x}", state.params.first_hop.relay_options)
         self._bindings = bindings
+        self._neighbours = neighbours
+        self._migration = migration
         self._state = state
 
-    def from_client(self, port: Port, frame: bytes, changes: Changes) -> bool:
-        """Take a host's message; gives whether it is forwarded."""
+    def from_client(self, port: Port, frame: bytes, changes: Changes) -> bytes | None:
+        """Take a host's message; gives what is forwarded, None if it is dropped."""
+        host = frame_vid(frame), int.from_bytes(frame[6:12], "big")
+        if not self._migration.admits(port, *host, changes, dhcp=True):
+            return None
         verdict = self.dhcp.from_client(port, frame, changes.now)
         if verdict.frame is None:
-            return False
+            return None
+        if verdict.source is not None and not self._may_use(port, host, verdict.source):
+            self._bindings.counters["dhcpv6_source_not_bound"] += 1
+            return None
         ended = [fact for fact in verdict.facts if isinstance(fact, Ended)]
         bound = [self._bound(fact, port) for fact in ended]
         if None in bound:
             self._bindings.counters["dhcp_release_of_others"] += 1
-            return False
+            return None
         for binding in bound:
             if binding is not None:
                 self._bindings.unbind(binding, changes, "released")
-        changes.frames.append(ForwardFrame(port.number, verdict.frame))
-        return True
+        return verdict.frame
 
     def from_server(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a server's message.
@@ -67,7 +83,10 @@ class Leases:
             return True
         ends = None if fact.lifetime is None else changes.at + fact.lifetime
         key = port.name, fact.vid, fact.mac, fact.address, fact.origin
-        return self._bindings.bind(Binding(*key, ends, fact.lifetime), changes)
+        if not self._bindings.bind(Binding(*key, ends, fact.lifetime), changes):
+            return False
+        self._migration.granted(port, fact.vid, fact.mac, changes)
+        return True
 
     def _bound(self, fact: Ended, port: Port | None) -> Binding | None:
         """The binding that ends: by DHCP, of the same host, and on this port if that is known."""
@@ -75,6 +94,11 @@ class Leases:
         if binding is None or (binding.mac, binding.origin) != (fact.mac, fact.origin):
             return None
         return binding if port is None or port.name == binding.port else None
+
+    def _may_use(self, port: Port, host: tuple[int, int], source: bytes) -> bool:
+        """Whether a host may send from an IPv6 address, as far as that is checked on its port."""
+        guard = self._state.params.port(port.name, port.number).first_hop.source_guard
+        return guard != "ip" or self._neighbours.may_use(Claimant(port.name, *host), source)
 
     def _port(self, fact: Leased | Ended) -> Port | None:
         """The port of a host: by its request, or else where its MAC address is known."""

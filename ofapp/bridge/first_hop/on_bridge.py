@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ofapp.bridge.effects import Effect, ForwardFrame, SetBoundHost
+from ofapp.bridge.effects import Effect, SetBoundHost
 from ofapp.bridge.first_hop.binding import (
     Binding,
     BoundAddress,
@@ -23,17 +23,14 @@ from ofapp.bridge.first_hop.binding import (
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.stored import restored, rows
-from ofapp.bridge.first_hop.leases import Leases
 from ofapp.bridge.first_hop.params import BridgeParams
+from ofapp.bridge.first_hop.receive import Receiver
 from ofapp.bridge.params.params import BridgeParams as AllParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
-
-Handler = Callable[[Port, bytes, Changes], None]
-"""Handler of one frame from a port."""
 
 
 class FirstHop(Protocol[BridgeParams]):
@@ -49,18 +46,10 @@ class FirstHop(Protocol[BridgeParams]):
         super().__init__(state)
         self._bindings = Bindings(state)
         self._table = self._bindings.table
-        self._leases = Leases(self._bindings, state)
-        self._handlers: Mapping[str, Handler] = {
-            "dhcp": self._from_client,
-            "dhcp_server": self._leases.from_server,
-            "nd": self._ignore,
-            "router": self._ignore,
-            "answer": self._ignore,
-            "refused": self._ignore,
-        }
+        self._prober = prober(state.datapath_id)
+        self._receiver = Receiver(self._bindings, state, self._prober)
         self._clock = PausableTime()
         self._seen = 0.0  # the protocol's time of the last input
-        self._prober = prober(state.datapath_id)
         self._names: dict[int, str] = {}
         self._snoops: tuple[AllParams, bool] | None = None
 
@@ -71,6 +60,8 @@ class FirstHop(Protocol[BridgeParams]):
         changes = self._changes(now)
         for port in ports:
             name = self._names.get(port.number)
+            if name is not None and not self._state.usable(port):
+                self._lose(name, port.number, changes)
             if name == port.name:
                 continue
             self._names[port.number] = port.name
@@ -82,19 +73,28 @@ class FirstHop(Protocol[BridgeParams]):
 
     def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
         """Remove ports; their bindings stay for ports of the same names."""
-        effects: list[Effect] = []
+        changes, removed = self._changes(now), list[Effect]()
         for number in numbers:
             name = self._names.pop(number, None)
-            self._leases.dhcp.forget(number)
-            if name is not None and self._guards(name, number):
+            if name is None:
+                continue
+            if self._guards(name, number):
                 for vid, mac in self._table.hosts(name):
-                    effects.append(SetBoundHost(BoundHost(number, vid, mac, ())))
-        return effects
+                    removed.append(SetBoundHost(BoundHost(number, vid, mac, ())))
+            self._lose(name, number, changes)
+            self._receiver.refusals.forget(name)
+        return removed + self._effects(changes)
+
+    def _lose(self, name: str, number: int, changes: Changes) -> None:
+        """A port is down or gone."""
+        self._receiver.leases.dhcp.forget(number)
+        self._receiver.migration.lose(name, changes)
+        self._receiver.neighbours.lose(name, changes)
 
     def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
         """Apply other limits; the bridge has the switch programmed again in any case."""
         if self.params is not None:
-            self._leases.dhcp.relay_options = self.params.relay_options
+            self._receiver.leases.dhcp.relay_options = self.params.relay_options
         changed = [port.name for port, _, _ in change.ports]
         vids = self._table.by_vlan
         return self._bindings.release([*changed, *vids, None])
@@ -104,35 +104,37 @@ class FirstHop(Protocol[BridgeParams]):
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames of a trap; those that the switch holds are forwarded or dropped."""
         changes = self._changes(now)
-        handle = self._handlers[kind]
+        handle = self._receiver.handlers[kind]
         for number, frame in frames:
             port = self._state.ports.get(number)
             if port is not None:
                 handle(port, frame, changes)
         return self._effects(changes)
 
-    def _from_client(self, port: Port, frame: bytes, changes: Changes) -> None:
-        if not self._leases.from_client(port, frame, changes):
-            self._drop(port, frame, changes)
-
-    def _drop(self, port: Port, frame: bytes, changes: Changes) -> None:
-        """Drop a frame that the switch holds, unless its port only reports."""
-        if self._state.params.port(port.name, port.number).trust == "learn":
-            changes.frames.append(ForwardFrame(port.number, frame))
-
-    def _ignore(self, port: Port, frame: bytes, changes: Changes) -> None:
-        pass
-
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
-        changes = self._changes(now)
-        if self._clock.runs:
-            self._bindings.expire(changes)
+        due = self.next_wakeup()
+        if due is None or now < due:
+            return []
+        changes, neighbours = self._changes(now), self._receiver.neighbours
+        neighbours.tick(changes)
+        self._receiver.migration.tick(changes)
+        for binding in self._bindings.due(changes.at):
+            if binding.origin is Origin.ND:
+                neighbours.end(binding, changes)
+            else:
+                self._bindings.expire(binding, changes)
         return self._effects(changes)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None while paused or when nothing is."""
-        return self._clock.due(self._bindings.next_end())
+        due = (
+            self._bindings.next_end(),
+            self._receiver.neighbours.next_wakeup(),
+            self._receiver.migration.next_wakeup(),
+        )
+        first = min((instant for instant in due if instant is not None), default=None)
+        return self._clock.due(first)
 
     def beat(self, now: float) -> None:
         """Note that the controller runs."""
@@ -196,13 +198,15 @@ class FirstHop(Protocol[BridgeParams]):
                 count, refused = table.by_port[port.name], limits.refused[port.name]
                 full = port.name in limits.full
                 ports.append(PortBindings(port.name, count, params.max_bindings, full, refused))
-        return Status(dict(table.by_origin), tuple(ports), (), dict(self.counters))
+        prefixes = tuple(self._receiver.prefixes)
+        return Status(dict(table.by_origin), tuple(ports), prefixes, dict(self.counters))
 
     # The stored document
 
     def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any]:
         """The dynamic bindings, with the seconds that are left of each."""
-        return {"bindings": [*rows(portions.of(list(self._table)), self._seen)]}
+        bindings = [*rows(portions.of(list(self._table)), self._seen)]
+        return {"bindings": bindings, "prefixes": self._receiver.prefixes.rows(self._seen)}
 
     def restore(self, data: Any) -> list[str]:
         """Restore a dump before any port is present, and wait for `go_on`.
@@ -210,14 +214,16 @@ class FirstHop(Protocol[BridgeParams]):
         passed: the seconds since the dump.
         """
         self._clock, self._seen = PausableTime(paused=0.0), 0.0
-        return restored(data, self._bindings)
+        faults = restored(data, self._bindings)
+        self._receiver.prefixes.restore(data.get("prefixes"), float(data["passed"]))
+        return faults
 
     # Queries
 
     @property
     def counters(self) -> Counter[str]:
         """What was bound, moved, refused and so on, by name."""
-        return self._bindings.counters
+        return self._receiver.counters()
 
     def __len__(self) -> int:
         """Number of bindings."""
@@ -247,8 +253,8 @@ class FirstHop(Protocol[BridgeParams]):
         return None if binding.expires is None else binding.expires - self._clock.at(now)
 
     def refused(self) -> Iterable[Refused]:
-        """What was refused last, the latest first."""
-        return ()
+        """What was refused last, the latest first; times are the core's."""
+        return iter(self._receiver.refusals)
 
     def unanswered(self, mac: int) -> Iterable[DhcpRequest]:
         """The DHCP requests of a host that no server has answered, one for each port and VLAN."""
@@ -296,6 +302,7 @@ class FirstHop(Protocol[BridgeParams]):
 
     def clear_refused(self) -> None:
         """Forget what was refused."""
+        self._receiver.refusals.clear()
 
     # Inside
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ofapp.bridge.packet.ethernet import ARP, Ethernet, read_ethernet
 from ofapp.bridge.packet.malformed import Malformed
+from ofapp.bridge.ports.sending import tagged
 
 REQUEST, REPLY = 1, 2
 
@@ -46,3 +47,13 @@ def read_arp(frame: bytes) -> Arp | Malformed:
         int.from_bytes(frame[at + 18 : at + 24], "big"),
         frame[at + 24 : at + 28],
     )
+
+
+def probe(target: bytes, mac: int, host: int, vid: int) -> bytes:
+    """Frame of a probe to one host for an address of its (RFC 5227 2.1.1).
+
+    host: the MAC address that should have it, and answers to that of the sender, `mac`.
+    """
+    sender = mac.to_bytes(6, "big")
+    message = _OF_ETHERNET + bytes((0, REQUEST)) + sender + bytes(10) + target
+    return tagged(host.to_bytes(6, "big") + sender + ARP + message, vid)

@@ -169,14 +169,13 @@ def solicited_node(address: bytes) -> bytes:
     return _SOLICITED_NODE + address[13:]
 
 
-def detect_duplicate(target: bytes, mac: int, vid: int) -> bytes:
-    """Frame of a solicitation for duplicate address detection (RFC 4862 5.4.2).
+def resolve(target: bytes, mac: int, vid: int) -> bytes:
+    """Frame of a solicitation for any host that has an address (RFC 4861 7.2.2).
 
-    A host that has the address answers to all nodes.  mac: the sender's, so the bridge's.
+    mac: the sender's, to which the host answers.
     """
     dest = solicited_node(target)
-    message = bytes((SOLICITATION, 0, 0, 0)) + bytes(4) + target
-    return _framed(ANY6, dest, group_mac(dest), message, mac, vid)
+    return _framed(link_local6(mac), dest, group_mac(dest), _solicitation(target, mac), mac, vid)
 
 
 def probe_reachability(target: bytes, host: int, mac: int, vid: int) -> bytes:
@@ -184,9 +183,13 @@ def probe_reachability(target: bytes, host: int, mac: int, vid: int) -> bytes:
 
     host: the MAC address that should have it, and answers to that of the bridge, `mac`.
     """
+    dest_mac = host.to_bytes(6, "big")
+    return _framed(link_local6(mac), target, dest_mac, _solicitation(target, mac), mac, vid)
+
+
+def _solicitation(target: bytes, mac: int) -> bytes:
     option = bytes((_SOURCE_ADDRESS, 1)) + mac.to_bytes(6, "big")
-    message = bytes((SOLICITATION, 0, 0, 0)) + bytes(4) + target + option
-    return _framed(link_local6(mac), target, host.to_bytes(6, "big"), message, mac, vid)
+    return bytes((SOLICITATION, 0, 0, 0)) + bytes(4) + target + option
 
 
 def _framed(

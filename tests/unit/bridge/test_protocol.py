@@ -115,4 +115,4 @@ def test_a_protocol_that_is_off_does_nothing_and_costs_no_wakeup() -> None:
 
 def test_a_kind_that_no_protocol_hears_is_an_error() -> None:
     with pytest.raises(KeyError):
-        make(BridgeParams()).hear("dhcp", [(1, HELLO)], 1.0)
+        make(BridgeParams()).hear("unknown", [(1, HELLO)], 1.0)

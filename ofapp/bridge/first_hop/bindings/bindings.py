@@ -63,6 +63,9 @@ class Bindings:
         if old is not None and not renewed:
             self._remove(old, changes)
         self._put(new, changes, changed=not renewed)
+        if old is not None and not renewed:
+            self.counters["moved"] += 1
+            self._report_move([new], old, changes)
         return True
 
     def refuse(self, claim: Binding, old: Binding, changes: Changes) -> None:
@@ -76,13 +79,19 @@ class Bindings:
         self.counters[why] += 1
         self._remove(binding, changes)
 
-    def expire(self, changes: Changes) -> None:
-        """Remove the bindings that have ended."""
-        for vid, address in self._ends.expired(changes.at):
-            binding = self.table.get(vid, address)
-            if binding is not None:
-                self._remember(binding)
-                self.unbind(binding, changes, "expired")
+    def due(self, now: float) -> list[Binding]:
+        """Take the bindings that are to end now; the caller ends them, or sets another time."""
+        keys = [*self._ends.expired(now)]
+        return [binding for key in keys if (binding := self.table.get(*key)) is not None]
+
+    def expire(self, binding: Binding, changes: Changes) -> None:
+        """Remove a binding that has ended."""
+        self._remember(binding)
+        self.unbind(binding, changes, "expired")
+
+    def postpone(self, binding: Binding, when: float) -> None:
+        """Have a binding due again."""
+        self._ends.set((binding.vid, binding.address), when)
 
     def _remember(self, binding: Binding) -> None:
         before = self.ended.pop(binding.mac, ())
@@ -91,8 +100,15 @@ class Bindings:
             del self.ended[next(iter(self.ended))]
 
     def next_end(self) -> float | None:
-        """When `expire` is due."""
+        """When bindings are due."""
         return self._ends.next()
+
+    def elsewhere(self, port: str, vid: int, mac: int) -> str | None:
+        """Another port where a host has bindings, by name; None without one."""
+        for binding in self.table.of_host(vid, mac):
+            if binding.port != port:
+                return binding.port
+        return None
 
     def move(self, vid: int, mac: int, old: str, new: str, changes: Changes) -> bool:
         """Move the dynamic bindings of a host to another port; gives whether any has moved."""
@@ -106,17 +122,21 @@ class Bindings:
                     moved.append(there)
         if moved:
             self.counters["moved"] += len(moved)
-            self.report_move(moved, old, changes)
+            self._report_move(moved, replace(moved[0], port=old), changes)
         return bool(moved)
 
-    def report_move(self, moved: list[Binding], old: str, changes: Changes) -> None:
-        """Report bindings of one host that are on another port now."""
-        addresses = [str(each.address) for each in moved]
-        first = moved[0]
-        text = f"{_words(first)} was on port {old} before: {', '.join(addresses)} moved with it"
-        data = {"mac": format_mac(first.mac), "vlan": first.vid, "addresses": addresses}
-        number = self._number(first.port)
-        changes.events.append(BINDINGS_MOVED.event(text, number, data | {"from_port": old}))
+    def _report_move(self, moved: list[Binding], old: Binding, changes: Changes) -> None:
+        """Report bindings that another host has now, or the same one on another port."""
+        addresses, new = [str(each.address) for each in moved], moved[0]
+        text = f"{', '.join(addresses)} moved from {_words(old)} to {_words(new)}"
+        data = {
+            "mac": format_mac(new.mac),
+            "vlan": new.vid,
+            "addresses": addresses,
+            "from_port": old.port,
+            "from_mac": format_mac(old.mac),
+        }
+        changes.events.append(BINDINGS_MOVED.event(text, self._number(new.port), data))
 
     def rename(self, old: str, new: str, changes: Changes) -> None:
         """Follow a port to its new name with its bindings."""

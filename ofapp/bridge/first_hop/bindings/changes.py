@@ -8,7 +8,6 @@ from ofapp.bridge.effects import (
     Barrier,
     Effect,
     ForwardFrame,
-    SendFrame,
     SetBoundHost,
     StateChanged,
 )
@@ -22,8 +21,8 @@ DOCUMENT = "bindings"
 class Changes:
     """Changes of one input.
 
-    frames: those that rely on no binding; confirmed: those that are sent once the switch forwards
-    by the new bindings; events: for people.
+    frames: to be sent or forwarded, which rely on no binding; confirmed: those that are forwarded
+    once the switch has the new bindings; events: for people.
     stored: the document is to be written.
     now, at: the time of the input: that of the core, and the protocol's.
     """
@@ -31,7 +30,7 @@ class Changes:
     def __init__(self, now: float, at: float) -> None:
         self.now = now
         self.at = at
-        self.frames: list[ForwardFrame | SendFrame] = []
+        self.frames: list[Effect] = []
         self.confirmed: list[ForwardFrame] = []
         self.events: list[Effect] = []
         self.stored = False

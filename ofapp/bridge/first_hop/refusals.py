@@ -1,0 +1,95 @@
+"""What was refused: the last claims, by the samples that the switch sends of refused frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.first_hop.binding import Refused
+from ofapp.bridge.first_hop.events import BINDINGS_REFUSED
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.multicast.address import text
+
+OF_PORT, OF_BRIDGE = 32, 1024
+"""Most claims that are remembered: of a port, and of all."""
+EVENT_INTERVAL = 60.0
+"""Least seconds between two events about claims of one kind on a port."""
+
+_Key = tuple[str, int, int, str, bytes | None]
+
+
+class Refusals:
+    """The last claims.  Times are the core's."""
+
+    def __init__(self) -> None:
+        self._claims: dict[_Key, Refused] = {}  # the latest is the last
+        self._on: dict[str, dict[_Key, None]] = {}
+        self._reported: dict[tuple[str, str], float] = {}  # when, by port and kind
+        self._samples: Counter[tuple[str, str]] = Counter()  # since then
+
+    def __iter__(self) -> Iterator[Refused]:
+        """The last claims, the latest first."""
+        return reversed(list(self._claims.values()))
+
+    def note(self, refused: Refused) -> None:
+        """Note a sample, as one that is the first of its claim."""
+        port = refused.port
+        key = port, refused.vid, refused.mac, refused.claim, refused.address
+        before = self._claims.get(key)
+        if before is not None:
+            self._drop(key)
+            samples = before.samples + refused.samples
+            refused = replace(refused, samples=samples, first=before.first)
+        elif len(self._on.get(port, ())) >= OF_PORT:
+            self._drop(next(iter(self._on[port])))
+        elif len(self._claims) >= OF_BRIDGE:
+            self._drop(next(iter(self._claims)))
+        self._claims[key] = refused
+        self._on.setdefault(port, {})[key] = None
+        self._samples[port, refused.claim] += 1
+
+    def report(self, number: int, refused: Refused) -> list[Effect]:
+        """Report a claim that was noted, unless one of its kind was lately; gives the event.
+
+        number: of the port.
+        """
+        kind, now = (refused.port, refused.claim), refused.last
+        if now < self._reported.get(kind, -EVENT_INTERVAL) + EVENT_INTERVAL:
+            return []
+        self._reported[kind] = now
+        address = None if refused.address is None else text(refused.address)
+        data: dict[str, object] = {
+            "claim": refused.claim,
+            "mac": format_mac(refused.mac),
+            "vlan": refused.vid,
+            "address": address,
+            "samples": self._samples.pop(kind),
+            "passed": refused.passed,
+        }
+        claimed = refused.claim if address is None else f"{refused.claim} {address}"
+        words = f"{format_mac(refused.mac)} on port {refused.port} claims {claimed}"
+        if (owner := refused.contradicts) is not None:
+            data |= {"bound_port": owner.port, "bound_mac": format_mac(owner.mac)}
+            words += f", bound to {format_mac(owner.mac)} on port {owner.port}"
+        fate = "this is only reported" if refused.passed else "its frames are dropped"
+        return [BINDINGS_REFUSED.event(f"{words}: {fate}", number, data)]
+
+    def clear(self) -> None:
+        """Forget all claims."""
+        self._claims.clear()
+        self._on.clear()
+
+    def forget(self, port: str) -> None:
+        """Forget when claims of a port that is gone were reported; the claims stay."""
+        for kind in [kind for kind in self._reported if kind[0] == port]:
+            del self._reported[kind]
+        for kind in [kind for kind in self._samples if kind[0] == port]:
+            del self._samples[kind]
+
+    def _drop(self, key: _Key) -> None:
+        del self._claims[key]
+        del self._on[key[0]][key]
+        if not self._on[key[0]]:
+            del self._on[key[0]]
