@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     Field,
     StrictBool,
     StrictFloat,
@@ -111,4 +112,11 @@ def _type(parameter: Parameter, refusal: Refusal) -> Any:
         return value
 
     whole = type_ | None if parameter.optional else type_
+    if "off" in parameter.choices:
+        whole = Annotated[whole, BeforeValidator(off_word)]
     return Annotated[whole, AfterValidator(check), parameter]  # the last for `errors` only
+
+
+def off_word(value: Any) -> Any:
+    """`off` without quotes is false in YAML 1.1, and in what reads a command line here."""
+    return "off" if value is False else value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import MAX_MEMBERS, LagParams
@@ -44,11 +44,6 @@ more than 15 bytes, which a schema cannot say: who follows it is never refused."
 MemberPort = Annotated[PortName, BeforeValidator(_member), WithJsonSchema(_MEMBER_SCHEMA)]
 
 
-def off_word(value: Any) -> Any:
-    """`off` without quotes is false in YAML 1.1, and in what reads a command line here."""
-    return "off" if value is False else value
-
-
 class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
     """Ports that are one port of the bridge.  Its VLANs and policies stand under `ports`, by the
     aggregation's name."""
@@ -57,8 +52,6 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
         description="the ports that make it up, each by its name; one that is not there is waited"
         f" for; {MAX_MEMBERS} at most"
     )
-
-    _off = field_validator("lacp", mode="before")(off_word)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

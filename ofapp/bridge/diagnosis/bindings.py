@@ -63,7 +63,7 @@ def _elsewhere(
             f"{_mac(subject)} is bound to port {away.port}, so its frames on port {port.name} are"
             " refused",
             f"after a migration, end the guest at {away.port}, or renew the lease in the guest; to"
-            f" allow it at once: ofapp binding remove {bridge.name} {away.address}",
+            f" allow it at once: {_removing(bridge, away)}",
         )
     others = [each for each in bridge.first_hop.bindings() if each.mac == subject.mac]
     if others and not bound:
@@ -140,16 +140,30 @@ def _remedy(bridge: Bridge, refused: Refused) -> str:
     if refused.address is None:
         return "stop the program in the guest that sends them"
     if refused.contradicts is not None:
-        return "use the address in one guest alone, or remove its old binding: ofapp binding remove"
+        old = _removing(bridge, refused.contradicts)
+        return f"use the address in one guest alone, or remove its old binding: {old}"
+    add = _adding(bridge, refused.port, refused.vid, refused.mac, _ip(refused.address))
+    return f"use DHCP in the guest, or allow the address: {add}"
+
+
+def _adding(bridge: Bridge, port: str, vid: int, mac: int, address: str) -> str:
     return (
-        "use DHCP in the guest, or allow the address: ofapp binding add"
-        f" {bridge.name} {refused.port} {format_mac(refused.mac)} {_ip(refused.address)}"
+        f"ofapp binding add {bridge.name} {format_mac(mac)} {address} --port {port}{_option(vid)}"
     )
+
+
+def _removing(bridge: Bridge, binding: Binding) -> str:
+    return f"ofapp binding remove {bridge.name} {binding.address}{_option(binding.vid)}"
+
+
+def _option(vid: int) -> str:
+    return f" --vlan {vid}" if vid else ""
 
 
 def _never_bound(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterator[Reason]:
     """Whether the host has no binding any more, or never had one."""
     assert subject.mac is not None
+    assert subject.vid is not None
     for ended in bridge.first_hop.ended(subject.mac):
         left = bridge.first_hop.seconds_left(ended, now)
         if (ended.vid, ended.port) == (subject.vid, port.name) and left is not None:
@@ -158,11 +172,11 @@ def _never_bound(bridge: Bridge, port: Port, subject: Subject, now: float) -> It
                 f" {ago(now + left, now)} and was not renewed",
                 "renew the lease in the guest",
             )
+    add = _adding(bridge, port.name, subject.vid, subject.mac, "ADDRESS")
     yield Reason(
         f"{_mac(subject)} on port {port.name} has no binding, and no DHCP request of it was seen,"
         " so its frames are refused",
-        "start the DHCP client in the guest, or give it a binding: ofapp binding add"
-        f" {bridge.name} {port.name} {_mac(subject)} ADDRESS",
+        f"start the DHCP client in the guest, or give it a binding: {add}",
     )
 
 

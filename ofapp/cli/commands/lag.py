@@ -102,7 +102,7 @@ def set_(
 def _ask(lag: str, parameters: Json, wanted: Json) -> None:
     """Ask before a change that interrupts traffic; ApiError without a terminal."""
     from ofapp.bridge.lag.params import INTERRUPTION, interrupting
-    from ofapp.config.lag import off_word
+    from ofapp.config.derived import off_word
 
     changed = interrupting(parameters, {name: off_word(value) for name, value in wanted.items()})
     if not changed:

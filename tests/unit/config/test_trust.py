@@ -217,3 +217,9 @@ def test_what_was_probably_not_meant_is_warned_of(own: object, expected: list[st
     given = warnings(own)
     assert len(given) == len(expected)
     assert all(one.startswith(start) for one, start in zip(given, expected, strict=True)), given
+
+
+def test_off_without_quotes_is_off() -> None:
+    """YAML 1.1 reads it as false."""
+    off = {"trust": "guest", "first_hop": {"source_guard": False}}
+    assert port({"vnet3": off}).first_hop.source_guard == "off"

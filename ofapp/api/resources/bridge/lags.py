@@ -7,7 +7,7 @@ from typing import Annotated
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery
@@ -20,7 +20,6 @@ from ofapp.bridge.lag.lacp import MemberState
 from ofapp.bridge.lag.status import LagStatus, MemberStatus, PartyStatus
 from ofapp.bridge.mac import format_mac
 from ofapp.config.lag import Lag as LagOfFile
-from ofapp.config.lag import off_word
 from ofapp.controller.network import Network
 
 TAG = Tag(name="lags", description="Link aggregation: several ports that are one.")
@@ -46,8 +45,6 @@ class LagPath(BridgePath):
 
 class LagChange(Change, changes_of(LagOfFile)):  # type: ignore[misc]
     """New values; omitted fields keep theirs."""
-
-    _off = field_validator("lacp", mode="before")(off_word)
 
 
 class Party(BaseModel):
