@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from ofapp.bridge.mac import is_group, parse_mac
+from ofapp.bridge.mac import format_mac, is_group, parse_mac
 
 MAX_PAGE = 10_000
 PAGE = 1000
@@ -81,6 +81,10 @@ Mac = Annotated[
     BeforeValidator(_mac),
     WithJsonSchema({"type": "string", "pattern": _MAC, "example": "52:54:00:12:34:56"}),
 ]
+MacOf = Annotated[
+    str, BeforeValidator(lambda mac: format_mac(mac) if isinstance(mac, int) else mac)
+]
+"""An address in an answer, filled from one of the core."""
 HostMac = Annotated[
     int,
     BeforeValidator(_host_mac),
@@ -152,6 +156,12 @@ class Input(BaseModel):
 @cache
 def _schema(model: type[Input]) -> dict[str, Any]:
     return super(Input, model).model_json_schema()
+
+
+class OfCore(BaseModel):
+    """Model that `model_validate` fills from a value of the core, by names of attributes."""
+
+    model_config = ConfigDict(from_attributes=True)
 
 
 class NoQuery(Input):

@@ -10,15 +10,14 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import BridgePath, DatapathId, NoQuery
+from ofapp.api.base import BridgePath, DatapathId, MacOf, NoQuery, OfCore
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge
 from ofapp.api.problems import CHANGE, COMMON, documented, field_problem
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag.lacp import MemberState
-from ofapp.bridge.lag.status import LagStatus, MemberStatus, PartyStatus
-from ofapp.bridge.mac import format_mac
+from ofapp.bridge.lag.status import LagStatus
 from ofapp.config.lag import Lag as LagOfFile
 from ofapp.controller.network import Network
 
@@ -47,18 +46,18 @@ class LagChange(Change, changes_of(LagOfFile)):  # type: ignore[misc]
     """New values; omitted fields keep theirs."""
 
 
-class Party(BaseModel):
+class Party(OfCore):
     """One side of a link in LACPDUs (IEEE 802.1AX-2020 6.4.2.3)."""
 
     system_priority: int
-    system: str = Field(description="the address in its system identifier")
+    system: MacOf = Field(description="the address in its system identifier")
     key: int
     port_priority: int
     port: int = Field(description="by its own port numbers")
     state: list[str] = Field(description="state bits that are set")
 
 
-class LagMember(BaseModel):
+class LagMember(OfCore):
     """A member port of an aggregation."""
 
     name: str
@@ -75,7 +74,7 @@ class LagMember(BaseModel):
     churn: list[str] = Field(description="the sides in churn, of actor and partner (6.4.17)")
 
 
-class LagAggregate(BaseModel):
+class LagAggregate(OfCore):
     """An aggregation."""
 
     name: str
@@ -85,7 +84,7 @@ class LagAggregate(BaseModel):
     hash: str = Field(description="fields of a frame that select the member to send it on")
     min_links: int
     speed_mbps: int = Field(description="of the members that carry traffic, together")
-    system: str | None = Field(description="system address that it sends to its partner")
+    system: MacOf | None = Field(description="system address that it sends to its partner")
     key: int | None = Field(description="key that it sends to its partner")
     partner: Party | None = Field(description="null without a LACP partner")
     members: list[LagMember]
@@ -145,49 +144,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
 def lag_view(lag: LagStatus) -> LagAggregate:
     """State of an aggregation."""
-    return LagAggregate(
-        name=lag.name,
-        number=lag.number,
-        up=lag.up,
-        lacp=lag.lacp,
-        hash=lag.hash,
-        min_links=lag.min_links,
-        speed_mbps=lag.speed_mbps,
-        system=None if lag.system is None else format_mac(lag.system),
-        key=lag.key,
-        partner=_party(lag.partner),
-        members=[_member(member) for member in lag.members],
-    )
-
-
-def _member(member: MemberStatus) -> LagMember:
-    return LagMember(
-        name=member.name,
-        number=member.number,
-        link=member.link,
-        speed_mbps=member.speed_mbps,
-        state=member.state,
-        reason=member.reason,
-        collecting=member.collecting,
-        distributing=member.distributing,
-        actor=_party(member.actor),
-        partner=_party(member.partner),
-        counters=dict(member.counters),
-        churn=list(member.churn),
-    )
-
-
-def _party(party: PartyStatus | None) -> Party | None:
-    if party is None:
-        return None
-    return Party(
-        system_priority=party.system_priority,
-        system=format_mac(party.system),
-        key=party.key,
-        port_priority=party.port_priority,
-        port=party.port,
-        state=list(party.state),
-    )
+    return LagAggregate.model_validate(lag)
 
 
 def _find(network: Network, bridge: Bridge, name: str) -> LagStatus:
