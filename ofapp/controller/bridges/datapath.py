@@ -7,10 +7,11 @@ where connections begin (`connections`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import DatapathStatus
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
@@ -58,29 +59,6 @@ class Changes(Protocol):
         """One line for each change, in words."""
 
 
-class Count(Protocol):
-    """Frames and bytes since a moment, in seconds since the epoch."""
-
-    @property
-    def packets(self) -> int: ...
-
-    @property
-    def octets(self) -> int: ...
-
-    @property
-    def since(self) -> float: ...
-
-
-class AclCounters(Protocol):
-    """Frames that the rules of access lists matched, as last polled."""
-
-    def matched(self, name: str, rule: str) -> Count | None:
-        """Frames that a rule of a list decided on; None before the first poll."""
-
-    def over_rate(self, name: str, rule: str) -> int:
-        """Frames above the rule's rate, which were dropped."""
-
-
 class PortCounters(Protocol):
     """Port counters.  latest: as of the last answer, by port number; at: when that was."""
 
@@ -92,38 +70,6 @@ class PortCounters(Protocol):
 
     def wait(self, patience: float) -> None:
         """Wait for the answer, at most so many seconds."""
-
-
-class Status(Protocol):
-    """Status of a datapath; counters are as of the last poll.
-
-    in_line: it holds what its bridge wants.  owner: the other controller that is its master, in
-    words; None for none.  refused: what it refuses now, in words.
-    metered: it has meters: without them no rate is kept.
-    drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
-    too fast, by kind and port.  acl: counters of the rules of access lists.
-    """
-
-    @property
-    def in_line(self) -> bool: ...
-
-    @property
-    def owner(self) -> str | None: ...
-
-    @property
-    def refused(self) -> Sequence[str]: ...
-
-    @property
-    def metered(self) -> bool: ...
-
-    @property
-    def drops(self) -> Mapping[str, int]: ...
-
-    @property
-    def held_back(self) -> Mapping[str, Mapping[int, int]]: ...
-
-    @property
-    def acl(self) -> AclCounters: ...
 
 
 class Datapath(Protocol):
@@ -180,7 +126,7 @@ class Datapath(Protocol):
     def alive(self, patience: float) -> bool:
         """Whether it answers within `patience` seconds."""
 
-    def status(self) -> Status:
+    def status(self) -> DatapathStatus:
         """Its status."""
 
     def load(self, seconds: float) -> Load | None:

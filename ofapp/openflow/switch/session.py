@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import DatapathStatus
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
 from ofapp.bridge.event import Event
@@ -30,7 +30,6 @@ from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.model.traps import SIGHTING, TRAP_RENEWAL, TRAPS
 from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.counters.rates import LearningWatch
 from ofapp.openflow.switch.encode.encoder import Encoder
@@ -62,26 +61,6 @@ class NoticeHandler(Protocol):
     """Handler of effects that are not for the switch: events, and what has to be saved."""
 
     def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchStatus:
-    """Status of a switch; counters are as of the last poll.
-
-    in_line: it holds what its bridge wants.  owner: the other controller that is its master, in
-    words; None for none.  refused: what it refuses now, in words.
-    metered: it has meters: without them no rate is kept.
-    drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
-    too fast, by kind and port.  acl: counters of the rules of access lists.
-    """
-
-    in_line: bool
-    owner: str | None
-    refused: Sequence[str]
-    metered: bool
-    drops: Mapping[str, int]
-    held_back: Mapping[str, Mapping[int, int]]
-    acl: AclCounters
 
 
 class Turn:
@@ -150,10 +129,10 @@ class Session:
         """Whether the switch holds what the bridge wants."""
         return self.phase is Phase.IN_LINE
 
-    def status(self) -> SwitchStatus:
+    def status(self) -> DatapathStatus:
         """Status of the switch."""
         upkeep = self._upkeep
-        return SwitchStatus(
+        return DatapathStatus(
             self.in_line,
             self._standby.owner,
             upkeep.refusals.words,

@@ -10,6 +10,7 @@ from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import DatapathStatus
 from ofapp.bridge.first_hop.binding import BoundAddress, Origin
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.lldp.tlv import Type, tlv
@@ -28,7 +29,6 @@ from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.ports import PortCounters
-from ofapp.openflow.switch.session import SwitchStatus
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from tests.unit.api.cables import Cables
 from tests.unit.bridge.lldp.lab import pdu as lldpdu
@@ -218,9 +218,9 @@ def standing(
     acl: Any = None,
     drops: Mapping[str, int] = MappingProxyType({}),
     held_back: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
-) -> Callable[[], SwitchStatus]:
+) -> Callable[[], DatapathStatus]:
     """The status of a session in line, with meters."""
-    return lambda: SwitchStatus(True, None, [], True, drops, held_back, acl)
+    return lambda: DatapathStatus(True, None, [], True, drops, held_back, acl)
 
 
 def _session(acl: Any = None, **more: object) -> Any:

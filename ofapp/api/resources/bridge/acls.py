@@ -16,9 +16,9 @@ from ofapp.api.lookup import by_number, find_bridge, port_ref
 from ofapp.api.problems import COMMON, documented
 from ofapp.api.roles import viewer
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import AclCounters
 from ofapp.bridge.params import policy
 from ofapp.bridge.params.acl import IMPLICIT
-from ofapp.controller.bridges.datapath import AclCounters
 from ofapp.controller.network import Network
 
 TAG = Tag(name="acls", description="Access lists.")

@@ -8,10 +8,10 @@ the switch has counted, with the time since when it did.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import Count
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.event import Event
 from ofapp.bridge.params import acl
@@ -31,15 +31,6 @@ class Reading(NamedTuple):
     age: float
     packets: int
     octets: int
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Frames and bytes since a moment (seconds since the epoch)."""
-
-    packets: int
-    octets: int
-    since: float
 
 
 class Tally:

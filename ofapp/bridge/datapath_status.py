@@ -1,0 +1,46 @@
+"""Status of what forwards for a bridge, as of its last poll."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Frames and bytes since a moment (seconds since the epoch)."""
+
+    packets: int
+    octets: int
+    since: float
+
+
+class AclCounters(Protocol):
+    """Frames that the rules of access lists matched, as last polled."""
+
+    def matched(self, name: str, rule: str) -> Count | None:
+        """Frames that a rule of a list decided on; None before the first poll."""
+
+    def over_rate(self, name: str, rule: str) -> int:
+        """Frames above the rule's rate, which were dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatapathStatus:
+    """Status of a datapath; counters are as of the last poll.
+
+    in_line: it holds what its bridge wants.  owner: the other controller that is its master, in
+    words; None for none.  refused: what it refuses now, in words.
+    metered: it has meters: without them no rate is kept.
+    drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
+    too fast, by kind and port.  acl: counters of the rules of access lists.
+    """
+
+    in_line: bool
+    owner: str | None
+    refused: Sequence[str]
+    metered: bool
+    drops: Mapping[str, int]
+    held_back: Mapping[str, Mapping[int, int]]
+    acl: AclCounters
