@@ -7,7 +7,7 @@ from ofapp.bridge.first_hop.dhcp import bootp
 from ofapp.bridge.first_hop.dhcp.bootp import Bootp, read_bootp
 from ofapp.bridge.first_hop.dhcp.relay_info import relay_info, remote_of, with_relay_info
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
-from ofapp.bridge.first_hop.dhcp.requests import Requests
+from ofapp.bridge.first_hop.dhcp.requests import Requests, UnansweredRequests
 from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.multicast.address import ANY4, is_host
@@ -15,7 +15,7 @@ from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.udp import Datagram, with_payload
 from ofapp.bridge.ports.port import Port
 
-_REQUESTS = (bootp.DISCOVER, bootp.DHCP_REQUEST, bootp.PLAIN_BOOTP)
+_REQUESTS = {bootp.DISCOVER: "discover", bootp.DHCP_REQUEST: "request", bootp.PLAIN_BOOTP: "bootp"}
 """What a server answers with a lease: a DISCOVER with rapid commit as well (RFC 4039)."""
 
 _OF_CLIENTS = (*_REQUESTS, bootp.DECLINE, bootp.RELEASE, bootp.INFORM)
@@ -28,13 +28,10 @@ _Key = tuple[int, int, int]
 class Dhcpv4Snooping:
     """DHCPv4 of one bridge."""
 
-    def __init__(self, relaying: Relaying) -> None:
+    def __init__(self, relaying: Relaying, unanswered: UnansweredRequests) -> None:
+        self.requests: Requests[_Key] = Requests()
         self._relaying = relaying
-        self._requests: Requests[_Key] = Requests(relaying.counters)
-
-    def forget(self, port: int) -> None:
-        """Forget the requests of a port."""
-        self._requests.forget(port)
+        self._unanswered = unanswered
 
     # Clients
 
@@ -51,8 +48,10 @@ class Dhcpv4Snooping:
         address = message.ciaddr if any(message.ciaddr) else message.requested
         if message.kind in _REQUESTS:
             key = (ethernet.vid, message.xid, message.chaddr)
-            if not self._requests.add(key, port.number, message.chaddr, address, now):
+            if not self.requests.add(key, port.number, message.chaddr, address, now):
                 return Verdict(None, "dhcp_request_of_other_port")
+            name = _REQUESTS[message.kind]
+            self._unanswered.add(port.number, ethernet.vid, message.chaddr, name, now)
         facts: tuple[Ended, ...] = ()
         cause = {bootp.RELEASE: Cause.RELEASE, bootp.DECLINE: Cause.DECLINE}.get(message.kind)
         if cause is not None:
@@ -110,8 +109,11 @@ class Dhcpv4Snooping:
         mac = message.chaddr
         if message.op != bootp.REPLY or not mac or is_group(mac):
             return None
-        request = self._requests.get((vid, message.xid, mac), now)
-        port = None if request is None else request.port
+        request = self.requests.get((vid, message.xid, mac), now)
+        port = None
+        if request is not None:
+            port = request.port
+            self._unanswered.answered(port, vid, mac)
         if message.kind == bootp.NAK:  # it does not say which address (RFC 2131 4.3.2)
             if request is None or request.address is None:
                 return None

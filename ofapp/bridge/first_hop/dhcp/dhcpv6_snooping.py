@@ -10,7 +10,7 @@ from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.dhcp import dhcpv6, ldra
 from ofapp.bridge.first_hop.dhcp.dhcpv6 import Message, read_message, read_relayed
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
-from ofapp.bridge.first_hop.dhcp.requests import Requests
+from ofapp.bridge.first_hop.dhcp.requests import Requests, UnansweredRequests
 from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.multicast.address import ANY6, is_host
@@ -19,7 +19,12 @@ from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.udp import Datagram
 from ofapp.bridge.ports.port import Port
 
-_REQUESTS = (dhcpv6.SOLICIT, dhcpv6.REQUEST, dhcpv6.RENEW, dhcpv6.REBIND)
+_REQUESTS = {
+    dhcpv6.SOLICIT: "solicit",
+    dhcpv6.REQUEST: "request",
+    dhcpv6.RENEW: "renew",
+    dhcpv6.REBIND: "rebind",
+}
 """What a server answers with leases: Solicit with rapid commit as well (RFC 8415 18.3.1)."""
 
 _ENDS = {dhcpv6.RELEASE: Cause.RELEASE, dhcpv6.DECLINE: Cause.DECLINE}
@@ -33,13 +38,10 @@ _Key = tuple[int, int, bytes]
 class Dhcpv6Snooping:
     """DHCPv6 of one bridge."""
 
-    def __init__(self, relaying: Relaying) -> None:
+    def __init__(self, relaying: Relaying, unanswered: UnansweredRequests) -> None:
+        self.requests: Requests[_Key] = Requests()
         self._relaying = relaying
-        self._requests: Requests[_Key] = Requests(relaying.counters)
-
-    def forget(self, port: int) -> None:
-        """Forget the requests of a port."""
-        self._requests.forget(port)
+        self._unanswered = unanswered
 
     # Clients
 
@@ -58,8 +60,10 @@ class Dhcpv6Snooping:
             return Verdict(None, "dhcpv6_source")
         if message.kind in _REQUESTS:
             key = (ethernet.vid, message.xid, message.duid)
-            if not self._requests.add(key, port.number, ethernet.mac, None, now):
+            if not self.requests.add(key, port.number, ethernet.mac, None, now):
                 return Verdict(None, "dhcpv6_request_of_other_port")
+            name = _REQUESTS[message.kind]
+            self._unanswered.add(port.number, ethernet.vid, ethernet.mac, name, now)
         facts: tuple[Ended, ...] = ()
         if message.kind in _ENDS:
             cause = _ENDS[message.kind]
@@ -123,13 +127,13 @@ class Dhcpv6Snooping:
         Without its request, from before a restart, it belongs to the host that it is sent to: a
         client gets it at the address that it asked from (RFC 8415 18.3.10).
         """
-        if message.kind != dhcpv6.REPLY:
+        port, mac = None, ethernet.dest
+        request = self.requests.get((ethernet.vid, message.xid, message.duid), now)
+        if request is not None:
+            port, mac = request.port, request.mac
+            self._unanswered.answered(port, ethernet.vid, mac)
+        if message.kind != dhcpv6.REPLY or is_group(mac):
             return ()
-        request = self._requests.get((ethernet.vid, message.xid, message.duid), now)
-        if request is None and is_group(ethernet.dest):
-            return ()
-        mac = ethernet.dest if request is None else request.mac
-        port = None if request is None else request.port
         facts: list[Leased | Ended] = []
         for address, valid in message.leases:
             head = (port, ethernet.vid, mac, address)

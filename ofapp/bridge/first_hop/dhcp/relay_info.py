@@ -56,5 +56,8 @@ def with_relay_info(data: bytes, message: Bootp, option: bytes = b"") -> bytes:
 
 def _without(area: bytes) -> bytes:
     """An overloaded field of the same size without option 82."""
-    kept = b"".join([octets for code, octets in walk(area) if code != RELAY_INFO])
-    return (kept + bytes((END,)))[: len(area)].ljust(len(area), b"\0")
+    options = [*walk(area)]
+    kept = [octets for code, octets in options if code != RELAY_INFO]
+    if len(kept) == len(options):
+        return area
+    return b"".join((*kept, bytes((END,)))).ljust(len(area), b"\0")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
+
+from ofapp.bridge.first_hop.dhcp.quota import PortQuota
 
 SECONDS = 60.0
 """How long a server may take: a client gives up after this time at most (RFC 2131 4.1)."""
 
 OF_PORT, OF_BRIDGE = 256, 65_536
 """Most requests of one port, and of all; a further one replaces the oldest."""
+
+HOSTS_OF_PORT, HOSTS = 64, 4096
+"""Most hosts with unanswered requests of one port, and of all."""
 
 
 class Request(NamedTuple):
@@ -31,33 +36,25 @@ class Requests(Generic[K]):
     request and repeat it, so that the answer would be for that host's port.
     """
 
-    def __init__(
-        self, counters: Counter[str], of_port: int = OF_PORT, of_bridge: int = OF_BRIDGE
-    ) -> None:
-        self._counters = counters
-        self._of_port = of_port
-        self._of_bridge = of_bridge
-        self._requests: dict[K, Request] = {}  # the one that ends first is the first
-        self._on: dict[int, dict[K, None]] = {}
+    def __init__(self, of_port: int = OF_PORT, of_bridge: int = OF_BRIDGE) -> None:
+        self._requests: PortQuota[K, Request] = PortQuota(of_port, of_bridge)
 
     def __len__(self) -> int:
         return len(self._requests)
 
+    @property
+    def replaced(self) -> int:
+        """Requests that newer ones took the place of."""
+        return self._requests.replaced
+
     def add(self, key: K, port: int, mac: int, address: bytes | None, now: float) -> bool:
         """Remember a request, or remember it longer; False if another port has it."""
-        self._drop_old(now)
+        while (oldest := self._requests.oldest()) is not None and oldest[1].until <= now:
+            self._requests.drop(oldest[0])
         known = self._requests.get(key)
-        if known is not None:
-            if known.port != port:
-                return False
-            self._drop(key)
-        mine = self._on.get(port, {})
-        if len(mine) >= self._of_port:
-            self._replace(next(iter(mine)))
-        elif len(self._requests) >= self._of_bridge:
-            self._replace(next(iter(self._requests)))
-        self._requests[key] = Request(port, mac, address, now + SECONDS)
-        self._on.setdefault(port, {})[key] = None
+        if known is not None and known.port != port:
+            return False
+        self._requests.put(key, port, Request(port, mac, address, now + SECONDS))
         return True
 
     def get(self, key: K, now: float) -> Request | None:
@@ -67,23 +64,45 @@ class Requests(Generic[K]):
 
     def forget(self, port: int) -> None:
         """Forget those of a port."""
-        for key in self._on.pop(port, {}):
-            del self._requests[key]
+        self._requests.drop_port(port)
 
-    def _replace(self, key: K) -> None:
-        self._counters["requests_replaced"] += 1
-        self._drop(key)
 
-    def _drop_old(self, now: float) -> None:
-        while self._requests:
-            key = next(iter(self._requests))
-            if now < self._requests[key].until:
-                break
-            self._drop(key)
+class Unanswered(NamedTuple):
+    """The requests that a host has sent since a server last answered it.
 
-    def _drop(self, key: K) -> None:
-        port = self._requests.pop(key).port
-        mine = self._on[port]
-        del mine[key]
-        if not mine:
-            del self._on[port]
+    port: its number; kind: of the last one, as `discover`; sent: how many; first, last: when.
+    """
+
+    port: int
+    vid: int
+    mac: int
+    kind: str
+    sent: int
+    first: float
+    last: float
+
+
+class UnansweredRequests:
+    """The hosts whose requests no server has answered, by port, VLAN and MAC address."""
+
+    def __init__(self) -> None:
+        self._hosts: PortQuota[tuple[int, int, int], Unanswered] = PortQuota(HOSTS_OF_PORT, HOSTS)
+
+    def add(self, port: int, vid: int, mac: int, kind: str, now: float) -> None:
+        """Count a request."""
+        key = port, vid, mac
+        known = self._hosts.get(key)
+        sent, first = (0, now) if known is None else (known.sent, known.first)
+        self._hosts.put(key, port, Unanswered(port, vid, mac, kind, sent + 1, first, now))
+
+    def answered(self, port: int, vid: int, mac: int) -> None:
+        """Forget the requests of a host."""
+        self._hosts.drop((port, vid, mac))
+
+    def of(self, mac: int) -> Iterator[Unanswered]:
+        """Those of a host."""
+        return (each for _, each in self._hosts if each.mac == mac)
+
+    def forget(self, port: int) -> None:
+        """Forget those of a port."""
+        self._hosts.drop_port(port)

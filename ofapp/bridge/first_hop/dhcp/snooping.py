@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from ofapp.bridge.first_hop.dhcp import bootp, dhcpv6
 from ofapp.bridge.first_hop.dhcp.dhcpv4_snooping import Dhcpv4Snooping
 from ofapp.bridge.first_hop.dhcp.dhcpv6_snooping import Dhcpv6Snooping
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
+from ofapp.bridge.first_hop.dhcp.requests import Unanswered, UnansweredRequests
 from ofapp.bridge.first_hop.dhcp.verdict import Verdict
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.udp import read_udp
@@ -18,7 +20,7 @@ class DhcpSnooping:
     """DHCPv4 and DHCPv6 of one bridge.  It knows the requests of the last minute, and no bindings.
 
     counters: messages that were dropped, by reason; those of servers that could not be read
-    (`server_...`); options inserted and removed; requests that were replaced by later ones.
+    (`server_...`); options inserted and removed.
     """
 
     def __init__(self, bridge: str, relay_options: str = "remove") -> None:
@@ -28,8 +30,9 @@ class DhcpSnooping:
         """
         self._relaying = Relaying(bridge.encode(), relay_options)
         self.counters: Counter[str] = self._relaying.counters
-        self._v4 = Dhcpv4Snooping(self._relaying)
-        self._v6 = Dhcpv6Snooping(self._relaying)
+        self._unanswered = UnansweredRequests()
+        self._v4 = Dhcpv4Snooping(self._relaying, self._unanswered)
+        self._v6 = Dhcpv6Snooping(self._relaying, self._unanswered)
 
     @property
     def relay_options(self) -> str:
@@ -70,5 +73,14 @@ class DhcpSnooping:
 
     def forget(self, port: int) -> None:
         """Forget the requests of a port that is down or gone."""
-        self._v4.forget(port)
-        self._v6.forget(port)
+        for requests in (self._v4.requests, self._v6.requests, self._unanswered):
+            requests.forget(port)
+
+    def unanswered(self, mac: int) -> Iterator[Unanswered]:
+        """The requests of a host that no server has answered, for each port and VLAN."""
+        return self._unanswered.of(mac)
+
+    @property
+    def replaced(self) -> int:
+        """Requests that could not be remembered for their whole time, as a port had many."""
+        return self._v4.requests.replaced + self._v6.requests.replaced
