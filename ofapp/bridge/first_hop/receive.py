@@ -149,7 +149,8 @@ class Receiver:
             return Fate.REFUSE
         host, address = Claimant(port.name, claim.vid, claim.mac), claim.address
         if address is None or not any(address):
-            return Fate.REFUSE
+            has_any = self._bindings.table.on_port(*host)
+            return Fate.PASS if has_any else Fate.REFUSE
         owner = self._bindings.table.owner(claim.vid, address)
         if owner is not None and (owner.port, owner.mac) == (host.port, host.mac):
             return Fate.PASS
