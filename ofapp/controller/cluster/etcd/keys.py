@@ -47,20 +47,24 @@ class Statement(NamedTuple):
         return f"{folder}{self.datapath_id:016x}/{self.member}"
 
 
-class Keys(NamedTuple):
-    """The keys of one cluster."""
+class Keys:
+    """The keys of one cluster, and prefixes of keys, which end with a slash."""
 
-    cluster: str = CLUSTER
-
-    @property
-    def root(self) -> str:
-        """Prefix of all keys."""
-        return f"{ROOT}/{self.cluster}/"
-
-    @property
-    def owners(self) -> str:
-        """Prefix of the claims of all switches."""
-        return f"{self.root}owners/"
+    def __init__(self, cluster: str = CLUSTER) -> None:
+        self.cluster = cluster
+        self.root = root = f"{ROOT}/{cluster}/"
+        self.owners = f"{root}owners/"
+        self.members = f"{root}members/"
+        self.drained = f"{root}drained/"
+        self.secret = f"{root}secret"
+        self.history = f"{root}history"
+        self.wanted = f"{root}wanted/"
+        self.unreachable = f"{root}unheard/"
+        self.common = f"{root}state/common/"
+        self.configuration = f"{root}configuration/"
+        self.current = f"{self.configuration}current"
+        self.offered = f"{self.configuration}offered"
+        self.running = f"{root}running/"
 
     def owner(self, datapath_id: int) -> str:
         """Key of the claim of a switch."""
@@ -70,26 +74,6 @@ class Keys(NamedTuple):
         """The switch of a claim's key; None for other keys."""
         switch = key.removeprefix(self.owners)
         return int(switch, 16) if _SWITCH.fullmatch(switch) else None
-
-    @property
-    def members(self) -> str:
-        """Prefix of the members' records."""
-        return f"{self.root}members/"
-
-    @property
-    def drained(self) -> str:
-        """Prefix of the marks of drained members."""
-        return f"{self.root}drained/"
-
-    @property
-    def secret(self) -> str:
-        """Key of the secret that keys for LLDP are derived from."""
-        return f"{self.root}secret"
-
-    @property
-    def history(self) -> str:
-        """Key of the number of etcd's history."""
-        return f"{self.root}history"
 
     def copied(self, key: str) -> str:
         """Key of the age of a key's copy that was written back."""
@@ -105,16 +89,6 @@ class Keys(NamedTuple):
         bridge = _DOCUMENT.match(key.removeprefix(f"{self.root}state/bridges/"))
         return None if bridge is None else self.owners + bridge[1]
 
-    @property
-    def wanted(self) -> str:
-        """Prefix of requests for switches."""
-        return f"{self.root}wanted/"
-
-    @property
-    def unreachable(self) -> str:
-        """Prefix of reports that an owner does not reach its switch."""
-        return f"{self.root}unheard/"
-
     def base(self, datapath_id: int) -> str:
         """Key of the offset of a switch's generation_ids."""
         return f"{self.root}bases/{datapath_id:016x}"
@@ -122,31 +96,6 @@ class Keys(NamedTuple):
     def bridge(self, datapath_id: int) -> str:
         """Prefix of the documents of a bridge."""
         return f"{self.root}state/bridges/{datapath_id:016x}/"
-
-    @property
-    def common(self) -> str:
-        """Prefix of the documents that belong to no bridge."""
-        return f"{self.root}state/common/"
-
-    @property
-    def configuration(self) -> str:
-        """Prefix of pushed configurations."""
-        return f"{self.root}configuration/"
-
-    @property
-    def current(self) -> str:
-        """Key of the configuration of all members."""
-        return f"{self.configuration}current"
-
-    @property
-    def offered(self) -> str:
-        """Key of a configuration that all members are to check."""
-        return f"{self.configuration}offered"
-
-    @property
-    def running(self) -> str:
-        """Prefix of the members' configuration status."""
-        return f"{self.root}running/"
 
     def of(self, name: str) -> str:
         """Key of a document, by its file name: `entries-DPID.json`."""
