@@ -383,13 +383,14 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             if news := inbox.take_port_news(PORTS):
                 self._handle_port_news(news)
                 return True
+            if frames := inbox.take_prompt_frames(FRAMES):
+                self._handle_frames(frames)
+                return True
             item = inbox.take_prompt()
         if item is None and self._outbox.size <= BACKLOG:
             item = inbox.take_bulk()
         if isinstance(item, Batch):
             self._handle_batch(item)
-        elif isinstance(item, Frame):
-            self._handle_frames([item])
         elif item is not None:
             self._handle_message(*item)
         return item is not None

@@ -209,6 +209,17 @@ class Inbox:
         self.weight -= OBJECT + len(item.data)
         return item
 
+    def take_prompt_frames(self, most: int) -> list[Frame]:
+        """The next frames of the lane in the order of the stream, before its next message."""
+        frames: list[Frame] = []
+        while self._prompt and len(frames) < most:
+            item = self._prompt[0][1]
+            if not isinstance(item, Frame):
+                break
+            frames.append(item)
+            self.take_prompt()
+        return frames
+
     def take_port_news(self, most: int) -> list[bytes]:
         """The next messages that are news of one port each, if there are any before others."""
         news: list[bytes] = []
