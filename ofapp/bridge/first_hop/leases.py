@@ -43,7 +43,7 @@ class Leases:
         if verdict.frame is None:
             return None
         if verdict.source is not None and not self._may_use(port, host, verdict.source):
-            self._bindings.counters["dhcpv6_source_not_bound"] += 1
+            self._bindings.counters["dhcp_source_not_bound"] += 1
             return None
         ended = [fact for fact in verdict.facts if isinstance(fact, Ended)]
         bound = [self._bound(fact, port) for fact in ended]
@@ -96,9 +96,17 @@ class Leases:
         return binding if port is None or port.name == binding.port else None
 
     def _may_use(self, port: Port, host: tuple[int, int], source: bytes) -> bool:
-        """Whether a host may send from an IPv6 address, as far as that is checked on its port."""
-        guard = self._state.params.port(port.name, port.number).first_hop.source_guard
-        return guard != "ip" or self._neighbours.may_use(Claimant(port.name, *host), source)
+        """Whether a host may send from an address, as far as that is checked on its port.
+
+        An IPv4 address without a binding may be renewed: the server decides, and its answer binds.
+        """
+        if self._state.params.port(port.name, port.number).first_hop.source_guard != "ip":
+            return True
+        claimant = Claimant(port.name, *host)
+        if len(source) == 16:
+            return self._neighbours.may_use(claimant, source)
+        owner = self._bindings.table.owner(claimant.vid, source)
+        return owner is None or (owner.port, owner.mac) == (claimant.port, claimant.mac)
 
     def _port(self, fact: Leased | Ended) -> Port | None:
         """The port of a host: by its request, or else where its MAC address is known."""

@@ -258,7 +258,10 @@ class FirstHop(Protocol[BridgeParams]):
 
     def unanswered(self, mac: int) -> Iterable[DhcpRequest]:
         """The DHCP requests of a host that no server has answered, one for each port and VLAN."""
-        return ()
+        for each in self._receiver.leases.dhcp.unanswered(mac):
+            port = self._state.ports.get(each.port)
+            if port is not None:
+                yield DhcpRequest(port.name, *each[1:])
 
     def ended(self, mac: int) -> Iterable[Binding]:
         """Bindings of a host whose lease or lifetime ended, the latest first; the last few."""

@@ -35,8 +35,9 @@ class BridgeParams:
         Literal["remove", "insert", "keep"],
         Doc(
             "DHCP relay information (option 82) in requests from guarded ports: remove what the"
-            " host sent; insert the bridge and port, also for DHCPv6 (RFC 6221, RFC 6939); or keep"
-            " it as it is."
+            " host sent; insert the bridge and port, also for DHCPv6 (RFC 6221, RFC 6939), where"
+            " the server must take Relay-forward messages without a link address, as Kea does and"
+            " dnsmasq 2.90 does not; or keep it as it is."
         ),
     ] = "remove"
     max_bindings: Annotated[int, _Bindings, Doc("Most dynamic bindings of the bridge.")] = 16_384

@@ -59,8 +59,12 @@ class Receiver:
 
     def counters(self) -> Counter[str]:
         """What was bound, moved, refused and so on, by name."""
-        prefixes = {"prefixes_refused": self.prefixes.refused}
-        return Counter({**self._bindings.counters, **self.leases.dhcp.counters, **prefixes})
+        dhcp = self.leases.dhcp
+        others = {
+            "prefixes_refused": self.prefixes.refused,
+            "dhcp_requests_replaced": dhcp.replaced,
+        }
+        return Counter({**self._bindings.counters, **dhcp.counters, **others})
 
     def _ask_server(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a message to a DHCP server, which the switch holds."""

@@ -62,8 +62,8 @@ class Verdict(NamedTuple):
     frame: to forward, rewritten where necessary; None where it is dropped.
     reason: why it is dropped, the name of the counter; empty where it is forwarded.
     facts: what it says about bindings.  They come before the frame is forwarded.
-    source: the IPv6 source address of a client's message that is forwarded, which is not verified
-    here; None where there is none to verify: in DHCPv4 it is 0.0.0.0 or the message's ciaddr.
+    source: the IP source address of a client's message that is forwarded; whether the client may
+    use it is not verified here.  None for 0.0.0.0; another IPv4 address is the message's ciaddr.
     """
 
     frame: bytes | None

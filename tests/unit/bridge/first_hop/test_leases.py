@@ -9,7 +9,7 @@ import pytest
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, ForwardFrame, SetBoundHost, StateChanged
-from ofapp.bridge.first_hop.binding import BoundHost, Origin
+from ofapp.bridge.first_hop.binding import BoundHost, DhcpRequest, Origin
 from tests.support.dhcp_frames import (
     ack,
     decline,
@@ -272,3 +272,25 @@ class TestARestart:
         (fault,) = bridge.first_hop.restore({"bindings": rows, "passed": 0.0, "prefixes": [1, []]})
         assert fault.startswith(f"{len(rows) - 1} of its bindings")
         assert only(bridge).address == address(X)
+
+
+def test_a_lease_that_is_not_known_is_bound_when_it_is_renewed(guarded: Guarded) -> None:
+    assert guarded.hear("dhcp", 11, renewal(A, X))
+    assert guarded.owner(X) is None
+    assert guarded.hear("dhcp_server", UPLINK, ack(A, X))
+    assert guarded.owner(X) == ("tap11", A)
+    assert not guarded.hear("dhcp", 12, renewal(B, X)), "it is another host's"
+    assert guarded.first_hop.counters["dhcp_source_not_bound"] == 1
+
+
+def test_requests_that_no_server_answers_are_known(guarded: Guarded) -> None:
+    for guarded.now in (1.0, 4.0):
+        guarded.hear("dhcp", 11, discover(A))
+    assert [*guarded.first_hop.unanswered(A)] == [
+        DhcpRequest("tap11", 0, A, "discover", 2, 1.0, 4.0)
+    ]
+    guarded.hear("dhcp_server", UPLINK, offer(A, X))
+    assert not [*guarded.first_hop.unanswered(A)]
+    guarded.hear("dhcp", 11, request(A, X, xid=2))
+    guarded.do(guarded.bridge.remove_port(11, 5.0))
+    assert not [*guarded.first_hop.unanswered(A)]
