@@ -175,6 +175,6 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Remove null from a schema: no query, path or header can hold it."""
     if _NULL not in schema.get("anyOf", ()):
         return schema
-    rest = {name: own for name, own in schema.items() if name not in ("anyOf", "default")}
-    kinds = [own for own in schema["anyOf"] if own != _NULL]
+    rest = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+    kinds = [kind for kind in schema["anyOf"] if kind != _NULL]
     return {**kinds[0], **rest} if len(kinds) == 1 else {**rest, "anyOf": kinds}

@@ -43,8 +43,8 @@ class Authorizer:
         app.after_request(self._part)
 
     def _admit(self) -> None:
-        own = connection()
-        if own is not None and own.inside:
+        peer = connection()
+        if peer is not None and peer.inside:
             self._admit_member()
         else:
             self._admit_client()
@@ -68,7 +68,7 @@ class Authorizer:
         if self._local and credentials.user is None and not self._access.closed:
             _check_host(request.host)
         changing = request.method in _CHANGING
-        own = _is_own_page() if changing else None
+        from_page = _is_own_page() if changing else None
         try:
             caller = self._access.identify(credentials)
         except RejectedError as error:
@@ -79,7 +79,7 @@ class Authorizer:
             if self._needed() is not UserRole.ANYBODY:
                 raise ProblemError(503, str(error), headers=AGAIN) from None
             caller = Caller("anybody", UserRole.ANYBODY, credentials.address, known=False)
-        if changing and caller.session is not None and not own:
+        if changing and caller.session is not None and not from_page:
             raise ProblemError(403, "a browser's session changes only what its own page asks for")
         self._check_role(caller)
         self._check_current()
@@ -151,14 +151,14 @@ def cookie_name() -> str:
 
 
 def _credentials() -> Credentials:
-    own = connection()
+    client = connection()
     address = request.remote_addr or "nowhere"
     header = request.headers.get("Authorization")
     scheme, _, secret = ("", "", "") if header is None else header.partition(" ")
     return Credentials(
-        peer=address if own is None else own.peer,
-        address=address if own is None or own.user is None else SOCKET,
-        user=None if own is None else own.user,
+        peer=address if client is None else client.peer,
+        address=address if client is None or client.user is None else SOCKET,
+        user=None if client is None else client.user,
         bearer=None if header is None else secret.strip() if scheme.lower() == "bearer" else "",
         session=request.cookies.get(cookie_name()),
     )

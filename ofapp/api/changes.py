@@ -43,7 +43,9 @@ def nested(model: type[BaseModel]) -> tuple[str, ...]:
     """The fields of a configuration model that are sections."""
     types = {name: field.annotation for name, field in model.model_fields.items()}
     return tuple(
-        name for name, own in types.items() if isinstance(own, type) and issubclass(own, BaseModel)
+        name
+        for name, type_ in types.items()
+        if isinstance(type_, type) and issubclass(type_, BaseModel)
     )
 
 

@@ -44,14 +44,14 @@ def named_bridge(network: Network, text: str, field: str = "dpid") -> Bridge:
         bridge = network.bridges.get(int(text, 16))
         if bridge is not None:
             return bridge
-    found = [own for own in network.bridges.values() if own.name == text]
-    if not found:
+    matches = [own for own in network.bridges.values() if own.name == text]
+    if not matches:
         raise field_problem(404, field, f"there is no bridge {text}")
-    if len(found) > 1:
-        ids = ", ".join(sorted(f"{own.datapath_id:016x}" for own in found))
-        what = f"{len(found)} bridges are called {text}, give a datapath id: {ids}"
+    if len(matches) > 1:
+        ids = ", ".join(sorted(f"{bridge.datapath_id:016x}" for bridge in matches))
+        what = f"{len(matches)} bridges are called {text}, give a datapath id: {ids}"
         raise field_problem(409, field, what)
-    return found[0]
+    return matches[0]
 
 
 def find_port(bridge: Bridge, text: str, status: int = 404) -> Port:

@@ -110,8 +110,8 @@ def _text(status: int, detail: str, fields: Fields) -> str:
 def invalid(error: ValidationError) -> Response:
     """The answer for a model's errors, in the words of the configuration file's errors."""
     fields = [
-        (".".join(map(str, (*found.path, *found.missing))) or "body", _as_json(found.what))
-        for found in findings(error, _model(error.title))
+        (".".join(map(str, (*finding.path, *finding.missing))) or "body", _as_json(finding.what))
+        for finding in findings(error, _model(error.title))
     ]
     return problem(422, "; ".join(f"{field}: {what}" for field, what in fields), fields)
 
@@ -164,11 +164,11 @@ def install(app: Flask) -> None:
 
 def _model(name: str) -> type[BaseModel]:
     """The model of requests of that name: pydantic's errors contain only the name."""
-    found: list[type[BaseModel]] = [Input]
-    for model in found:
+    models: list[type[BaseModel]] = [Input]
+    for model in models:
         if model.__name__ == name:
             return model
-        found += model.__subclasses__()
+        models += model.__subclasses__()
     return BaseModel
 
 

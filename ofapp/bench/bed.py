@@ -195,16 +195,16 @@ def check_given(given: Given | None) -> dict[str, tuple[int, int]]:
         return settings
     with netlink(None) as kernel:
         for name in (given.tx, given.rx, *given.ports):
-            found = kernel.link_lookup(ifname=name)
-            if not found:
+            indices = kernel.link_lookup(ifname=name)
+            if not indices:
                 raise BenchError(f"{name}: there is no such interface (see `ip link`)")
-            for message in kernel.get_addr(index=found[0]):
+            for message in kernel.get_addr(index=indices[0]):
                 if message["scope"] != _LINK_LOCAL:
                     raise BenchError(
                         f"{name} has the address {message.get_attr('IFA_ADDRESS')}: a benchmark"
                         " takes its interfaces for itself; remove it, or choose another interface"
                     )
-            (link,) = kernel.get_links(found[0])
+            (link,) = kernel.get_links(indices[0])
             settings[name] = (link.get_attr("IFLA_MTU"), link["flags"])
     return settings
 

@@ -122,19 +122,19 @@ class Prober:
     @staticmethod
     def _stamps(sock: socket.socket, flags: int) -> list[tuple[int, int]]:
         """Number and nanoseconds of every probe that waits."""
-        found: list[tuple[int, int]] = []
+        stamps: list[tuple[int, int]] = []
         while True:
             try:
                 data, extra, _, _ = sock.recvmsg(256, 256, flags | socket.MSG_DONTWAIT)
             except BlockingIOError:
-                return found
+                return stamps
             kinds = (_SO_TIMESTAMPNS, _SO_TIMESTAMPING)
             stamp = next((value for _, kind, value in extra if kind in kinds), None)
             if stamp is None or data[HEADERS : HEADERS + 4] != _MARK:
                 continue
             seconds, nanoseconds = _TIMESPEC.unpack_from(stamp)
             number = _NUMBER.unpack_from(data, HEADERS)[1]
-            found.append((number, seconds * 1_000_000_000 + nanoseconds))
+            stamps.append((number, seconds * 1_000_000_000 + nanoseconds))
 
 
 def _only_probes(sock: socket.socket) -> None:

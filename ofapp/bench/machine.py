@@ -24,8 +24,8 @@ def describe() -> Machine:
     """Describe the machine by /proc and by the versions of programs."""
     versions = {"ofapp": ofapp.__version__, "Python": platform.python_version()}
     for name, command in _PROGRAMS.items():
-        if found := _VERSION.search(_said(command)):
-            versions[name] = found[0]
+        if version := _VERSION.search(_said(command)):
+            versions[name] = version[0]
     return Machine(
         processor=_field("/proc/cpuinfo", "model name") or platform.machine(),
         cores=os.cpu_count() or 1,

@@ -54,11 +54,11 @@ def find_rate(context: Context, station: Station, frames: Sequence[bytes], first
         return trial.loss <= plan.loss
 
     guess = ceiling if first.loss <= plan.loss else first.delivered
-    found = highest(passes, guess, Bounds(LOWEST_RATE, ceiling, plan.resolution))
-    values = {"limited": float(found.capped), "trials": found.trials}
-    if not found.value:
+    result = highest(passes, guess, Bounds(LOWEST_RATE, ceiling, plan.resolution))
+    values = {"limited": float(result.capped), "trials": result.trials}
+    if not result.value:
         return {"rate": 0.0, **values}
-    trial = best[found.value]
+    trial = best[result.value]
     return {"rate": trial.delivered, "loss": trial.loss, "cpu_us": trial.cpu_us, **values}
 
 
@@ -189,5 +189,5 @@ class BackToBack(Task):
             return any(search.passes(trial.sent.frames, trial.received, limit) for trial in trials)
 
         bounds = Bounds(16, max(32.0, rate * self.seconds), max(0.05, context.plan.resolution))
-        found = highest(passes, 1000, bounds)
-        yield at, {"frames": float(int(found.value)), "offered": rate, "limited": found.capped}
+        result = highest(passes, 1000, bounds)
+        yield at, {"frames": float(int(result.value)), "offered": rate, "limited": result.capped}

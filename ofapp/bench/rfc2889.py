@@ -128,5 +128,5 @@ class Learning(Task):
             return loss(count, count - unknown) <= context.plan.loss
 
         bounds = Bounds(self.floor, ceiling, max(0.1, context.plan.resolution))
-        found = highest(lambda rate: learns(rate) or learns(rate), TEACHING_RATE, bounds)
-        yield at, {"per_second": found.value, "limited": float(found.capped)}
+        result = highest(lambda rate: learns(rate) or learns(rate), TEACHING_RATE, bounds)
+        yield at, {"per_second": result.value, "limited": float(result.capped)}

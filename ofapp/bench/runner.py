@@ -145,7 +145,7 @@ class Runner:
     def _point(self, turn: Turn, station: Station, at: At) -> None:
         context = Context(self.plan, turn.repetition)
         station.others.clear()
-        for found, figures in turn.task.measure(context, station, at):
+        for point, figures in turn.task.measure(context, station, at):
             values = figures
             if not self.processor_time:
                 values = {key: value for key, value in figures.items() if key not in CPU_FIGURES}
@@ -154,7 +154,7 @@ class Runner:
                     test=turn.task.test,
                     device=turn.device.label,
                     repetition=turn.repetition,
-                    at=found,
+                    at=point,
                     values=values,
                     disturbed=round(fmean(station.others), 3) if station.others else 0.0,
                 )

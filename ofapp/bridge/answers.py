@@ -102,7 +102,9 @@ def hosts_with_ip(bridge: Bridge) -> Iterator[tuple[Address, tuple[bytes, ...]]]
     """(VID, MAC address) of each host with known IP addresses, and these in octets."""
     heard = dict(bridge.ip_addresses.hosts())
     bound = ((each.vid, each.mac) for each in bridge.first_hop.bindings())
-    for host in dict.fromkeys((*heard, *(own for own in bound if bridge.fdb.get(*own)))):
+    for host in dict.fromkeys(
+        (*heard, *(bound_host for bound_host in bound if bridge.fdb.get(*bound_host)))
+    ):
         yield host, _bound_first(bridge, host, heard.get(host, ()))
 
 
@@ -182,14 +184,14 @@ def switch_ports(bridge: Bridge) -> list[Port]:
 
 def members(bridge: Bridge) -> dict[int, list[Port]]:
     """The present members of aggregations, by the number of the logical port."""
-    found: dict[int, list[Port]] = {}
+    result: dict[int, list[Port]] = {}
     if bridge.lags:
         for port in switch_ports(bridge):
             name = bridge.lags.of_member(port.number)
             logical = None if name is None else bridge.ports.named(name)
             if logical is not None:
-                found.setdefault(logical.number, []).append(port)
-    return found
+                result.setdefault(logical.number, []).append(port)
+    return result
 
 
 def local_addresses(bridge: Bridge) -> dict[int, int]:

@@ -121,11 +121,11 @@ class Desired:
 
     def static_by_port(self) -> Mapping[int, list[PutStatic]]:
         """The addresses that do not move, by port."""
-        found: dict[int, list[PutStatic]] = defaultdict(list)
+        by_port: dict[int, list[PutStatic]] = defaultdict(list)
         for static in self.statics:
             if static.port is not None:
-                found[static.port].append(static)
-        return found
+                by_port[static.port].append(static)
+        return by_port
 
 
 class Parts(Protocol):

@@ -135,8 +135,8 @@ class Event:
         text = self.text
         if not isinstance(text, str):
             text = "".join(p.named(find) if isinstance(p, PortNumber) else p for p in text)
-        own = None if self.port is None else find(self.port)
-        data = self.data if own is None else {**self.data, "port_name": own.name}
+        port = None if self.port is None else find(self.port)
+        data = self.data if port is None else {**self.data, "port_name": port.name}
         return replace(self, text=text, data=data)
 
 

@@ -71,8 +71,8 @@ def connect(url: str) -> tuple[str, httpx.Client]:
     """The base URL and an HTTP client; AccessError."""
     import httpx
 
-    own = CREDENTIALS.get()
-    headers = own.headers()
+    credentials = CREDENTIALS.get()
+    headers = credentials.headers()
     if url == LOCAL:
         url = f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
     if not url.startswith("https:"):  # compression costs more than it saves
@@ -80,7 +80,7 @@ def connect(url: str) -> tuple[str, httpx.Client]:
     if url.startswith(UNIX):
         transport = httpx.HTTPTransport(uds=url.removeprefix(UNIX))
         return "http://localhost", httpx.Client(timeout=30, transport=transport, headers=headers)
-    trust = own.trust() if url.startswith("https:") else True
+    trust = credentials.trust() if url.startswith("https:") else True
     # No proxy from the environment: the controller may be on this machine.
     made = httpx.Client(timeout=30, trust_env=False, headers=headers, verify=trust)
     return url.rstrip("/"), made

@@ -92,12 +92,12 @@ def with_access(command: Command) -> Command:
     api = inspect.Parameter(
         "api", inspect.Parameter.KEYWORD_ONLY, default=DEFAULT_URL, annotation=ApiOption
     )
-    own = [api if one.name == "client" else one for one in signature.parameters.values()]
+    parameters = [api if one.name == "client" else one for one in signature.parameters.values()]
     options = [
         api.replace(name=f"api_{name}", default=None, annotation=annotation)
         for name, annotation in _OPTIONS.items()
     ]
-    whole = [*(one.replace(kind=one.KEYWORD_ONLY) for one in own), *options]
+    whole = [*(one.replace(kind=one.KEYWORD_ONLY) for one in parameters), *options]
     run.__signature__ = signature.replace(parameters=whole)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in whole}
     return run

@@ -100,14 +100,14 @@ class Client:
         known: list[Json] = answer["bridges"]
         if name is None:
             return known
-        found = [bridge for bridge in known if bridge["datapath_id"] == name.lower()]
-        found = found or [bridge for bridge in known if bridge["name"] == name]
-        if not found:
+        matches = [bridge for bridge in known if bridge["datapath_id"] == name.lower()]
+        matches = matches or [bridge for bridge in known if bridge["name"] == name]
+        if not matches:
             raise ApiError(f"there is no bridge {name}")
-        if len(found) > 1:
-            ids = ", ".join(bridge["datapath_id"] for bridge in found)
-            raise ApiError(f"{len(found)} bridges are called {name}, give a datapath id: {ids}")
-        return found
+        if len(matches) > 1:
+            ids = ", ".join(bridge["datapath_id"] for bridge in matches)
+            raise ApiError(f"{len(matches)} bridges are called {name}, give a datapath id: {ids}")
+        return matches
 
     def bridges_with(self, port: str | None, name: str | None = None) -> list[Json]:
         """The same bridges, only those that have this port; ApiError if none has.
@@ -117,7 +117,7 @@ class Client:
         known = self.bridges(name)
         if port is None or name is not None:
             return known
-        found = []
+        matches = []
         missing: ApiError | None = None
         for bridge in known:
             try:
@@ -127,10 +127,10 @@ class Client:
                     raise
                 missing = error
             else:
-                found.append(bridge)
-        if not found and missing is not None:
+                matches.append(bridge)
+        if not matches and missing is not None:
             raise missing if len(known) == 1 else ApiError(f"no bridge has a port {port!r}")
-        return found
+        return matches
 
     def path(self, name: str, *below: str | int) -> str:
         """The API's path of the bridge with this datapath id or name, or of what is below it."""

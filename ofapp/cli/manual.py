@@ -63,10 +63,10 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
         lines += [".SH DESCRIPTION", *_body(said)]
     if isinstance(command, TyperGroup) and not others:
         lines.append(".SH COMMANDS")
-        for name, own in sorted(command.commands.items()):
-            below = typer.Context(own, info_name=name, parent=context)
-            lines += [f'.SS "{_text(below.command_path)}"', *_synopsis(own, below)]
-            lines += [".PP", *_body(_paragraphs(own)), *_options(own, below)]
+        for name, subcommand in sorted(command.commands.items()):
+            below = typer.Context(subcommand, info_name=name, parent=context)
+            lines += [f'.SS "{_text(below.command_path)}"', *_synopsis(subcommand, below)]
+            lines += [".PP", *_body(_paragraphs(subcommand)), *_options(subcommand, below)]
     else:
         options = _options(command, context)
         lines += [".SH OPTIONS", *options] if options else []

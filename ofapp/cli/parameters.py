@@ -138,7 +138,7 @@ def _with_options(command: Command, owners: Sequence[type], flags: Mapping[str, 
         command(**arguments, given=given)
 
     signature = inspect.signature(command, eval_str=True)
-    own = [one for name, one in signature.parameters.items() if name != "given"]
+    kept = [one for name, one in signature.parameters.items() if name != "given"]
     options = [
         inspect.Parameter(
             name,
@@ -148,7 +148,7 @@ def _with_options(command: Command, owners: Sequence[type], flags: Mapping[str, 
         )
         for name, parameter in parameters.items()
     ]
-    whole = [*(one.replace(kind=one.KEYWORD_ONLY) for one in own), *options]
+    whole = [*(one.replace(kind=one.KEYWORD_ONLY) for one in kept), *options]
     run.__signature__ = signature.replace(parameters=whole)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in whole}
     return run

@@ -38,8 +38,8 @@ def refusal(error: Any) -> Iterator[str]:
 
 
 def _what(error: Any) -> str:
-    found = getattr(error.__cause__, "errors", None)
-    what = str(error.message) if found is None else _said(found()[0])
+    errors = getattr(error.__cause__, "errors", None)
+    what = str(error.message) if errors is None else _said(errors()[0])
     if error.param is None:
         return what
     return f"{error.param.get_error_hint().replace(chr(39), '')}: {what}"

@@ -102,16 +102,16 @@ class Event:
         """Wait, at most `patience` seconds; gives whether it is set."""
         if self._is_set:
             return True
-        own = current()
-        self._waiting[own] = None
+        waiter = current()
+        self._waiting[waiter] = None
         loop = eventlet.hubs.get_hub()
         timer = None
         if patience is not None:
-            timer = loop.schedule_call_global(patience, self._let_go, own)
+            timer = loop.schedule_call_global(patience, self._let_go, waiter)
         try:
             loop.switch()
         finally:
-            self._waiting.pop(own, None)
+            self._waiting.pop(waiter, None)
             if timer is not None:
                 timer.cancel()
         return self._is_set
@@ -250,13 +250,13 @@ def at_once(function: Callable[[A], R], arguments: Collection[A], seconds: float
 
     Calls that take longer than `seconds` are missing; so are calls that raise, which are logged.
     """
-    found: dict[A, R] = {}
+    results: dict[A, R] = {}
     left = set(arguments)
     done = Event()
 
     def call(argument: A) -> None:
         try:
-            found[argument] = function(argument)
+            results[argument] = function(argument)
         finally:
             left.discard(argument)
             if not left:
@@ -266,7 +266,7 @@ def at_once(function: Callable[[A], R], arguments: Collection[A], seconds: float
         watch(lambda _error: None, call, argument)
     if arguments:
         done.wait(seconds)
-    return dict(found)
+    return dict(results)
 
 
 def keep(

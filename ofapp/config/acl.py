@@ -178,11 +178,11 @@ def acl_params(acls: Mapping[str, Acl], vid_of: Vids) -> dict[str, tuple[AclRule
     params: dict[str, tuple[AclRule, ...]] = {}
     faults: list[tuple[Path, str]] = []
     for name, settings in acls.items():
-        found = _size_faults(settings)
-        if not found:
-            rules, found = _rules(settings, vid_of)
+        problems = _size_faults(settings)
+        if not problems:
+            rules, problems = _rules(settings, vid_of)
             params[name] = tuple(rules)
-        faults += (((name, *path), what) for path, what in found)
+        faults += (((name, *path), what) for path, what in problems)
     faults += _number_faults(params)
     if faults:
         raise FaultsError(faults)

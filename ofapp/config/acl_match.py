@@ -115,10 +115,10 @@ def narrowed(given: Mapping[str, Any]) -> tuple[Protocol, ...]:
     for field, value in given.items():
         allowed = _protocols(field, value)
         both = [mine.meet(theirs) for mine in left for theirs in allowed]
-        found = tuple(dict.fromkeys(one for one in both if one is not None))
-        if not found:
+        common = tuple(dict.fromkeys(one for one in both if one is not None))
+        if not common:
             raise ValueError(_contradiction(field, value, given, left))
-        left, last = found, field
+        left, last = common, field
     if last in _TRANSPORT and "fragment" in given:
         raise ValueError(f"fragments do not tell {last} here: leave out fragment or {last}")
     if last == "icmp_type" and given[last] not in ICMP_TYPES and len(left) > 1:
@@ -153,12 +153,12 @@ def _contradiction(
 
 def alternatives(given: Mapping[str, Any], vid_of: Vids) -> tuple[tuple[AclMatch, ...], ...]:
     """The fields as OpenFlow has them, with prerequisites; KeyError for an unknown VLAN's name."""
-    found = []
+    matches = []
     for protocol in narrowed(given):
         choices = [[_prerequisites(protocol)], [_tag(given, vid_of)]]
         choices += [_choices(field, value, protocol) for field, value in given.items()]
-        found += [_match(tuple(parts)) for parts in product(*choices)]
-    return tuple(found)
+        matches += [_match(tuple(parts)) for parts in product(*choices)]
+    return tuple(matches)
 
 
 def size(given: Mapping[str, Any]) -> int:

@@ -203,9 +203,9 @@ def _ports(value: Any) -> str:
 
 
 def _port_range(text: str) -> tuple[int, int]:
-    found = _RANGE.fullmatch(text)
-    if found is not None:
-        first, last = int(found[1]), int(found[2] or found[1])
+    match = _RANGE.fullmatch(text)
+    if match is not None:
+        first, last = int(match[1]), int(match[2] or match[1])
         if first <= last <= 0xFFFF:
             return first, last
     raise ValueError(f"{text!r} is not a port, 0 to 65535, or a range such as 1024-65535")

@@ -131,10 +131,10 @@ class Mirror(Model):
 
     def sources(self, way: Literal["ingress", "egress"]) -> frozenset[str] | None:
         """The ports that are copied from on this way; None for all."""
-        own = getattr(self, way)
-        if "all" in (own, self.both):
+        ports = getattr(self, way)
+        if "all" in (ports, self.both):
             return None
-        return frozenset(own) | frozenset(self.both)
+        return frozenset(ports) | frozenset(self.both)
 
 
 class MacMove(fields_of(policy.MoveLimit), Model):  # type: ignore[misc]
@@ -173,9 +173,9 @@ class Bridge(BridgeSettings):
     )
 
     @classmethod
-    def effective(cls, defaults: BridgeSettings, own: Bridge) -> Bridge:
+    def effective(cls, defaults: BridgeSettings, settings: Bridge) -> Bridge:
         """`own` on top of `defaults`, the values of patterns and of `trust` in every port."""
-        both = merged(_given(defaults), _given(own))
+        both = merged(_given(defaults), _given(settings))
         ports: dict[str, Any] = both.get("ports", {})
         both["ports"] = {key: with_preset(_layered(key, ports)) for key in ports}
         return cls.model_validate(both)
@@ -183,9 +183,9 @@ class Bridge(BridgeSettings):
     def port(self, name: str, number: int) -> PortSection:
         """The section of the port of this name and number, by the rules of `BridgeParams.port`."""
         by_number = "LOCAL" if port_number("LOCAL") == number else str(number)
-        found = self.ports.get(name) or self.ports.get(by_number)
-        if found is not None:
-            return found
+        settings = self.ports.get(name) or self.ports.get(by_number)
+        if settings is not None:
+            return settings
         fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
         return self.ports[max(fitting, key=len)] if fitting else PortSection()
 
@@ -194,8 +194,8 @@ class Bridge(BridgeSettings):
         given, as it differs from its bridge's."""
         values = self.model_dump(mode="json", exclude_defaults=True)
         for vid, vlan in self.vlans.items():
-            if own := vlan.multicast.model_dump(mode="json", exclude_unset=True):
-                values["vlans"][str(vid)]["multicast"] = own
+            if snooping := vlan.multicast.model_dump(mode="json", exclude_unset=True):
+                values["vlans"][str(vid)]["multicast"] = snooping
         return values
 
     def shown(self) -> dict[str, Any]:
@@ -230,22 +230,22 @@ class Bridge(BridgeSettings):
 
     def snooping(self) -> MulticastBridge:
         """Multicast snooping with that of its VLANs."""
-        own = {
+        values = {
             vid: vlan.multicast
             for vid, vlan in self.vlans.items()
             if vlan.multicast.model_fields_set
         }
         # All of it has been checked where it stands, which takes most of what this would take.
-        return MulticastBridge.model_construct(**self.multicast.model_dump(), vlans=own)
+        return MulticastBridge.model_construct(**self.multicast.model_dump(), vlans=values)
 
     def with_snooping(self, snooping: MulticastBridge) -> Self:
         """A copy with other settings of snooping, also of its VLANs."""
-        own = {name: getattr(snooping, name) for name in MulticastSettings.model_fields}
+        values = {name: getattr(snooping, name) for name in MulticastSettings.model_fields}
         vlans = {
             vid: self.vlan(vid).model_copy(update={"multicast": snooping.vlan(vid)})
             for vid in self.vlans.keys() | snooping.vlans.keys()
         }
-        return self.model_copy(update={"multicast": MulticastSettings(**own), "vlans": vlans})
+        return self.model_copy(update={"multicast": MulticastSettings(**values), "vlans": vlans})
 
     def params(self) -> BridgeParams:
         """The core's value of an effective bridge; KeyError for a VLAN's name that is none."""
@@ -256,9 +256,11 @@ class Bridge(BridgeSettings):
             stp=self.stp.params(),
             multicast=snooping.params(),
             **section_values(self, BridgeParams),
-            ports={key: own for key, own in ports.items() if port_number(key) is None},
+            ports={key: port for key, port in ports.items() if port_number(key) is None},
             multicast_vlans=snooping.vlan_params(),
-            numbered={n: own for key, own in ports.items() if (n := port_number(key)) is not None},
+            numbered={
+                n: port for key, port in ports.items() if (n := port_number(key)) is not None
+            },
             policies=self._policies(),
             vlans=frozenset(self.vlans),
             vlan_names={vid: vlan.name for vid, vlan in self.vlans.items() if vlan.name},

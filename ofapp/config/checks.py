@@ -28,8 +28,8 @@ def warnings(where: str, bridge: Bridge) -> list[str]:
     return [
         *(
             f"{where}.acls.{name}: {what}"
-            for name, own in rules.items()
-            for what in acl_warnings(own)
+            for name, acl in rules.items()
+            for what in acl_warnings(acl)
         ),
         *(f"{where}.ports.{key}: {what}" for key, what in _trust_warnings(bridge)),
     ]
@@ -64,7 +64,7 @@ def _all_guests(bridge: Bridge) -> Iterator[tuple[str, str]]:
 def _members(bridge: Bridge) -> Iterator[tuple[str, str]]:
     """Warnings about members of aggregations that fit a pattern for guests."""
     for name, lag in bridge.lags.items():
-        guests = [own for own in lag.members if bridge.port(own, -1).trust in GUESTS]
+        guests = [member for member in lag.members if bridge.port(member, -1).trust in GUESTS]
         if guests and bridge.port(name, -1).trust not in GUESTS:
             what = f"{', '.join(guests)} fit a pattern for guests, which does not hold for members"
             yield name, f"{what} of {name}: set the trust of {name}"
@@ -98,9 +98,9 @@ def _snooping(bridge: Bridge) -> Iterator[Fault]:
     """The bridge's own values first: its VLANs would only repeat what is wrong with them."""
     snooping = bridge.snooping()
     for vid in (None, *snooping.vlans):
-        own = {} if vid is None else {vid: snooping.vlans[vid]}
+        vlans = {} if vid is None else {vid: snooping.vlans[vid]}
         try:
-            snooping.model_copy(update={"vlans": own}).check()
+            snooping.model_copy(update={"vlans": vlans}).check()
         except multicast.ParamError as error:
             field = error.field.rpartition(".")[2]
             path: Path = () if vid is None else ("vlans", str(vid))

@@ -54,13 +54,13 @@ def listener(given: str) -> str:
 
 def split_listener(given: str) -> tuple[str, int]:
     """Address and port of such a text; 0 where it has none, -1 where that is no port."""
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"\[(?P<six>[^]]*)\](:(?P<port>.*))?|(?P<four>[^:]*)(:(?P<other>.*))?", given
     )
-    if found is None:  # an IPv6 address alone
+    if match is None:  # an IPv6 address alone
         return given, 0
-    port = found["port"] if found["six"] is not None else found["other"]
-    host = found["six"] if found["six"] is not None else found["four"]
+    port = match["port"] if match["six"] is not None else match["other"]
+    host = match["six"] if match["six"] is not None else match["four"]
     if port is None:
         return host, 0
     return host, int(port) if re.fullmatch("[0-9]{1,5}", port) else -1

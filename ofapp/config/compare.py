@@ -55,18 +55,18 @@ def carried(filed: Bridge, running: Bridge, new: Bridge, numbers: Numbers = _NON
     named = _named(filed, running)
     before, now = _flat(filed, named, numbers), _flat(running, named, numbers)
     after = _flat(new, named, numbers)
-    own = {
+    settings = {
         path: now.get(path)
         for path in {**before, **now}
         if now.get(path) != before.get(path) == after.get(path)
     }
-    whole = _with(new, own, numbers)
+    whole = _with(new, settings, numbers)
     if whole is not None:
         return whole
     kept: dict[_Path, Any] = {}
     result = new
-    for _section, group in groupby(sorted(own), key=_section_of):
-        more = kept | {path: own[path] for path in group}
+    for _section, group in groupby(sorted(settings), key=_section_of):
+        more = kept | {path: settings[path] for path in group}
         if (made := _with(new, more, numbers)) is not None:
             kept, result = more, made
     return result
@@ -76,13 +76,13 @@ def _section_of(path: _Path) -> _Path:
     return path[: 2 if path[0] in ("ports", "vlans", "lags") else 1]
 
 
-def _with(bridge: Bridge, own: Mapping[_Path, Any], numbers: Numbers) -> Bridge | None:
+def _with(bridge: Bridge, settings: Mapping[_Path, Any], numbers: Numbers) -> Bridge | None:
     """The bridge with other values at these paths, None for the default; None if it is invalid."""
-    if not own:
+    if not settings:
         return bridge
-    ports = {path[1] for path in own if path[0] == "ports"}
+    ports = {path[1] for path in settings if path[0] == "ports"}
     tree = _tree(bridge, ports, numbers)
-    for path, value in own.items():
+    for path, value in settings.items():
         *above, last = path
         section = tree
         for step in above:

@@ -66,7 +66,7 @@ def sections_of(core: type) -> Any:
 
     A protocol needs no module here: its section is what the core declares (`parameter.Section`).
     """
-    models = {name: _section(core, name, *own) for name, own in sections(core).items()}
+    models = {name: _section(core, name, *section) for name, section in sections(core).items()}
     fields: dict[str, Any] = {name: (model, model()) for name, model in models.items()}
     return create_model(f"{core.__name__}Sections", __base__=Model, **fields)
 

@@ -61,10 +61,10 @@ def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding
     """Convert pydantic's errors to messages, without duplicates."""
     reported: set[tuple[Path, str]] = set()
     for item in error.errors(include_url=False):
-        for found in _findings(item, model):
-            if (found.path, found.what) not in reported:
-                reported.add((found.path, found.what))
-                yield found
+        for finding in _findings(item, model):
+            if (finding.path, finding.what) not in reported:
+                reported.add((finding.path, finding.what))
+                yield finding
 
 
 def _findings(item: Any, model: type[BaseModel]) -> Iterator[Finding]:
@@ -101,7 +101,9 @@ def _wanted(item: Any, annotation: Any, metadata: list[Any]) -> str:
     context = item.get("ctx", {})
     if type_ in ("literal_error", "enum"):
         return f"must be {context['expected'].replace(chr(39), '')}"
-    declared = next((own for own in metadata if isinstance(own, Parameter)), None)
+    declared = next(
+        (constraint for constraint in metadata if isinstance(constraint, Parameter)), None
+    )
     if declared is not None and declared.type in (int, float):
         return f"must be {declared.wanted}"
     if type_.startswith(("int", "float", "finite")) or type_ in _BOUNDS:

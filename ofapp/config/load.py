@@ -122,7 +122,7 @@ def _same(path: Keys) -> Keys:
 
 
 def _validated(read: Document, file: str) -> Config:
-    found = [Fault(place.file, place, _text(path), what) for place, path, what in read.faults]
+    faults = [Fault(place.file, place, _text(path), what) for place, path, what in read.faults]
     values = read.root.value
     wrong: list[Finding] = []
     if isinstance(values, dict) and isinstance(values.get("bridges"), dict):
@@ -134,9 +134,9 @@ def _validated(read: Document, file: str) -> Config:
     except ValidationError as error:
         wrong += findings(error, Config)
         wrong += _rest(values, wrong)
-    found += [_fault(file, read, finding) for finding in wrong]
-    if found:
-        raise ConfigError(found)
+    faults += [_fault(file, read, finding) for finding in wrong]
+    if faults:
+        raise ConfigError(faults)
     config.came_from(read.ends_marked, read.drop_ins)
     return config
 
@@ -160,7 +160,7 @@ def _rest(values: Any, wrong: list[Finding]) -> list[Finding]:
     wrong is left out, and the rest is validated again.  What is missing then because it was left
     out is no fault: its section is left out as well.
     """
-    found: list[Finding] = []
+    remaining: list[Finding] = []
     reported = {(finding.path, finding.what) for finding in wrong}
     remnant = Remnant(values)
     new = wrong
@@ -176,8 +176,8 @@ def _rest(values: Any, wrong: list[Finding]) -> list[Finding]:
         for finding in new:
             if (finding.path, finding.what) not in reported and not remnant.explains(finding.path):
                 reported.add((finding.path, finding.what))
-                found.append(finding)
-    return found
+                remaining.append(finding)
+    return remaining
 
 
 def _key(given: str) -> str:
@@ -228,15 +228,15 @@ class Remnant:
 
     def original(self, path: Keys) -> Keys:
         """The path in the document of what has this path in `value()`."""
-        found: Keys = ()
+        keys: Keys = ()
         value = self._document
         for step in path:
             if isinstance(value, list) and isinstance(step, int):
-                kept = [at for at in range(len(value)) if (*found, at) not in self._left_out]
+                kept = [at for at in range(len(value)) if (*keys, at) not in self._left_out]
                 step = kept[step] if step < len(kept) else step
-            found = (*found, step)
+            keys = (*keys, step)
             value = _below(value, step)
-        return found
+        return keys
 
     def _remaining(self, path: Keys, value: Any) -> Any:
         if isinstance(value, dict):

@@ -66,19 +66,19 @@ def _checked_id(text: str, given: str) -> str:
 def canonical_bridges(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
     """Return bridges by canonical key (`bridge_key`), and the invalid keys."""
     canonical: dict[str, Any] = {}
-    found: list[tuple[Path, str]] = []
+    faults: list[tuple[Path, str]] = []
     known: dict[str, Any] = {}
     for key, value in given.items():
         try:
-            own = bridge_key(str(key))
+            bridge_id = bridge_key(str(key))
         except ValueError as error:
-            found.append(((key,), str(error)))
+            faults.append(((key,), str(error)))
             continue
-        if own in known:
-            found.append(((key,), f"is the same bridge as {known[own]}"))
-        canonical.setdefault(own, value)
-        known.setdefault(own, key)
-    return canonical, found
+        if bridge_id in known:
+            faults.append(((key,), f"is the same bridge as {known[bridge_id]}"))
+        canonical.setdefault(bridge_id, value)
+        known.setdefault(bridge_id, key)
+    return canonical, faults
 
 
 class ApiTls(Model):
@@ -164,22 +164,22 @@ class Config(Model):
     def _canonical_keys(cls, bridges: Any) -> Any:
         if not isinstance(bridges, dict):
             return bridges
-        canonical, found = canonical_bridges(bridges)
-        if found:
-            raise FaultsError(found)
+        canonical, faults = canonical_bridges(bridges)
+        if faults:
+            raise FaultsError(faults)
         return canonical
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        found = [(("defaults", *path), what) for path, what in checks.faults(self._of(None))]
-        reported = {(path[1:], what) for path, what in found}
+        faults = [(("defaults", *path), what) for path, what in checks.faults(self._of(None))]
+        reported = {(path[1:], what) for path, what in faults}
         for key in self.bridges:
             bridge = self._of(key)
             for path, what in (*checks.faults(bridge), *checks.local_members(key, bridge)):
                 if (path, what) not in reported:
-                    found.append((("bridges", key, *path), what))
-        if found:
-            raise FaultsError(found)
+                    faults.append((("bridges", key, *path), what))
+        if faults:
+            raise FaultsError(faults)
         return self
 
     def keys(self, datapath_id: int, name: str | None) -> list[str]:
@@ -207,10 +207,10 @@ class Config(Model):
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about valid settings that may have surprising effects."""
-        found = checks.warnings("defaults", self._of(None))
+        lines = checks.warnings("defaults", self._of(None))
         for key in self.bridges:
-            found += checks.warnings(f"bridges.{key}", self._of(key))
-        return tuple(dict.fromkeys(found))
+            lines += checks.warnings(f"bridges.{key}", self._of(key))
+        return tuple(dict.fromkeys(lines))
 
     @property
     def names_bridges(self) -> bool:
@@ -219,8 +219,8 @@ class Config(Model):
 
     def _of(self, key: str | None) -> Bridge:
         if key not in self._effective:
-            own = Bridge() if key is None else self.bridges[key]
-            self._effective[key] = Bridge.effective(self.defaults, own)
+            settings = Bridge() if key is None else self.bridges[key]
+            self._effective[key] = Bridge.effective(self.defaults, settings)
         return self._effective[key]
 
 

@@ -76,14 +76,14 @@ class MulticastBridge(MulticastSettings):
 
     def vlan_params(self) -> dict[int, VlanParams]:
         """The core's values of the VLANs that have their own."""
-        own = core_values(self, VlanParams) | {"mcast_snooping": True}
-        found = {}
+        defaults = core_values(self, VlanParams) | {"mcast_snooping": True}
+        params = {}
         for vid, vlan in self.vlans.items():
             try:
-                found[vid] = VlanParams(**own | vlan.model_dump(exclude_unset=True))
+                params[vid] = VlanParams(**defaults | vlan.model_dump(exclude_unset=True))
             except ParamError as error:
                 raise _in_vlan(vid, error) from None
-        return found
+        return params
 
 
 class MulticastPortVlan(fields_of(PortVlanParams), Model):  # type: ignore[misc]
@@ -103,7 +103,7 @@ class MulticastPort(fields_of(PortParams), Model):  # type: ignore[misc]
 
     def params(self) -> PortParams:
         """The core's value."""
-        vlans = {vid: own.params() for vid, own in self.vlans.items()}
+        vlans = {vid: vlan.params() for vid, vlan in self.vlans.items()}
         return PortParams(**core_values(self, PortParams), vlans=vlans)
 
     def check(self) -> None:

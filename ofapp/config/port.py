@@ -246,12 +246,12 @@ def with_vlan(vlans: PortVlans, vid: int, pvid: bool, untagged: bool) -> PortVla
         raise InputError("untagged", why)
     if vlans.vids is None:
         vlans = PortVlans(frozenset())
-    own = PortVlans(vlans.vids | {vid} if vlans.vids else frozenset({vid}), vlans.untagged)
+    joined = PortVlans(vlans.vids | {vid} if vlans.vids else frozenset({vid}), vlans.untagged)
     if pvid:
-        return replace(own, pvid=vid, untagged=frozenset({vid} if untagged else ()))
+        return replace(joined, pvid=vid, untagged=frozenset({vid} if untagged else ()))
     if vid == vlans.pvid:
-        return replace(own, untagged=vlans.untagged - {vid})
-    return replace(own, pvid=vlans.pvid)
+        return replace(joined, untagged=vlans.untagged - {vid})
+    return replace(joined, pvid=vlans.pvid)
 
 
 def without_vlan(vlans: PortVlans, vid: int) -> PortVlans:

@@ -102,7 +102,9 @@ class Network:
         }
 
         events.audience_changed = lifetime.set_traces
-        dispatcher.on(StateChanged, lambda bridge, own: writers[own.document].changed(bridge, own))
+        dispatcher.on(
+            StateChanged, lambda bridge, effect: writers[effect.document].changed(bridge, effect)
+        )
         dispatcher.on(PortRenamed, lambda bridge, _: entries.save(bridge))
         dispatcher.on(InLine, lambda bridge, _: entries.save(bridge))
         dispatcher.after(BridgeNamed, configurator.named)

@@ -115,8 +115,8 @@ class Topology:
 
 def topology(bridges: Iterable[Surroundings]) -> Topology:
     """Links and neighbours in the order of their ends."""
-    known = {own.datapath_id: own for own in bridges}
-    trees = {number: own.tree for number, own in known.items() if own.tree is not None}
+    known = {bridge.datapath_id: bridge for bridge in bridges}
+    trees = {number: bridge.tree for number, bridge in known.items() if bridge.tree is not None}
     spanning, discovered = _Trees(trees), _Discovered(known)
     links = {(link.a, link.b): link for link in spanning.links()}
     for link in discovered.links():
@@ -174,13 +174,13 @@ class _Discovered:
         self._bridges = bridges
         self._sent = {
             End(number, agent.number): agent.sent
-            for number, own in bridges.items()
-            for agent in own.agents
+            for number, bridge in bridges.items()
+            for agent in bridge.agents
         }
         self._heard = [
             (End(datapath_id, agent.number), agent, neighbour)
-            for datapath_id, own in bridges.items()
-            for agent in own.agents
+            for datapath_id, bridge in bridges.items()
+            for agent in bridge.agents
             for neighbour in agent.neighbours
         ]
         self._proven = {
@@ -190,16 +190,16 @@ class _Discovered:
 
     def links(self) -> Iterator[Link]:
         """Each link once; an aggregation's with all known members."""
-        found: dict[tuple[End, End], dict[tuple[End, End], float]] = {}
+        result: dict[tuple[End, End], dict[tuple[End, End], float]] = {}
         for at, agent, heard in self._heard:
             far = self._far(at, agent, heard)
             if far is None:
                 continue
             ends = sorted((self._logical(at), self._logical(far)))
-            cables = found.setdefault((ends[0], ends[1]), {})
+            cables = result.setdefault((ends[0], ends[1]), {})
             cable = (at, far) if self._logical(at) == ends[0] else (far, at)
             cables[cable] = min(heard.seen, cables.get(cable, heard.seen))
-        for (a, b), cables in found.items():
+        for (a, b), cables in result.items():
             seen = min(cables.values())
             folded = any(cable != (a, b) for cable in cables)
             members = tuple(sorted((one.port, other.port) for one, other in cables))
@@ -235,9 +235,9 @@ class _Discovered:
         """The port of these bridges that a trusted sender claims to be."""
         if self._named is None:
             self._named = {
-                (own.address.to_bytes(6, "big"), agent.name.encode()): End(number, agent.number)
-                for number, own in self._bridges.items()
-                for agent in own.agents
+                (bridge.address.to_bytes(6, "big"), agent.name.encode()): End(number, agent.number)
+                for number, bridge in self._bridges.items()
+                for agent in bridge.agents
             }
         said = heard.said
         if said.chassis.subtype != MAC_CHASSIS:

@@ -74,7 +74,7 @@ def survey(config: DeployConfig, store: Store, database: str, *, confirmed_later
 
 
 def apply(
-    found: Survey, store: Store, confirm_within: float | None, tell: Tell, *, resume: bool = False
+    survey: Survey, store: Store, confirm_within: float | None, tell: Tell, *, resume: bool = False
 ) -> None:
     """Take the steps of a survey without errors.
 
@@ -82,19 +82,19 @@ def apply(
     after everything has been put back; with `resume` to the host without a bridge, as what was
     found after a restart may be a host that cannot be reached.
     """
-    name = found.config.bridge
+    name = survey.config.bridge
     with store.lock(name):
-        journal = _begin(found, confirm_within)
+        journal = _begin(survey, confirm_within)
         if resume:
-            away = returned_layout(found.host, journal.origin, found.goal)
+            away = returned_layout(survey.host, journal.origin, survey.goal)
             journal = replace(journal, fallback=away)
         with suppress(FileNotFoundError):
             store.log_path(name).unlink()
         store.write(journal)
         try:
             watcher.start(store, name)
-            with closing(Executor(found.database, found.config.api)) as executor:
-                for number, step in enumerate(found.steps):
+            with closing(Executor(survey.database, survey.config.api)) as executor:
+                for number, step in enumerate(survey.steps):
                     journal = replace(journal, step=f"{number + 1}: {step}")
                     store.write(journal)
                     tell(number, step)
@@ -140,9 +140,9 @@ def _finished(store: Store, bridge: str) -> Journal | None:
         )
 
 
-def _begin(found: Survey, confirm_within: float | None) -> Journal:
+def _begin(survey: Survey, confirm_within: float | None) -> Journal:
     """Create the journal: the wanted layout, and the layout to revert to."""
-    config, previous = found.config, found.previous
+    config, previous = survey.config, survey.previous
     uplinks, taps = list(config.uplinks), list(tap_names(config))
     if previous is not None:
         uplinks += [name for name in previous.config.uplinks if name not in uplinks]
@@ -152,14 +152,14 @@ def _begin(found: Survey, confirm_within: float | None) -> Journal:
         bridge=config.bridge,
         state=State.APPLYING,
         config=config,
-        database=found.database,
-        origin=origin_layout(found.host, config, previous.origin if previous else None),
-        fallback=present_layout(found.host, config.bridge, uplinks, taps),
-        deployed=found.goal,
+        database=survey.database,
+        origin=origin_layout(survey.host, config, previous.origin if previous else None),
+        fallback=present_layout(survey.host, config.bridge, uplinks, taps),
+        deployed=survey.goal,
         made=now(),
         boot=boot_id(),
         process=os.getpid(),
         deadline=now() + settling + (confirm_within or 0),
-        file=found.host.file.path if found.host.file else None,
+        file=survey.host.file.path if survey.host.file else None,
         previous=replace(previous, previous=None) if previous else None,
     )

@@ -50,7 +50,7 @@ def check(
     host: Host, config: DeployConfig, reach: Reach, *, confirmed_later: bool
 ) -> tuple[Problem, ...]:
     """Every problem, the errors first.  `confirmed_later`: the change will have to be confirmed."""
-    found = [
+    problems = [
         *_rights(host),
         *_switch(host, config),
         *_bridge(host, config),
@@ -62,7 +62,7 @@ def check(
         *_waits(host, config),
         *_silent(reach),
     ]
-    return tuple(sorted(found, key=lambda problem: not problem.fatal))
+    return tuple(sorted(problems, key=lambda problem: not problem.fatal))
 
 
 def _rights(host: Host) -> Iterator[Problem]:
@@ -236,13 +236,13 @@ def _bond(host: Host, config: DeployConfig) -> Iterator[Problem]:
             f"write there by hand: {advice(lag)}; then leave out --bond, and give --no-stp-guard",
         )
         return
-    for found in file.of(config.bridge):
-        shared = [name for name in found.lag.members if name in config.nics]
-        if found.ours or set(found.lag.members) == set(config.nics):
+    for stored in file.of(config.bridge):
+        shared = [name for name in stored.lag.members if name in config.nics]
+        if stored.ours or set(stored.lag.members) == set(config.nics):
             continue
-        if shared or found.lag.name == lag.name:
+        if shared or stored.lag.name == lag.name:
             yield Problem(
-                f"{file.path} has {found.lag} on {config.bridge} already, and {lag} is wanted",
+                f"{file.path} has {stored.lag} on {config.bridge} already, and {lag} is wanted",
                 "name those uplinks with --nic, or change the file",
             )
 

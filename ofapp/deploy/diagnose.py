@@ -37,42 +37,42 @@ def diagnose(
     host: Host, report: ControllerReport, bridge: str | None = None
 ) -> tuple[Finding, ...]:
     """Everything that is found, the errors first; of one bridge, or of all."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     switch = host.switch
     if switch.problem is not None:
         fix = "systemctl start openvswitch-switch, or say with --db where its database is"
-        found.append(Finding("Open vSwitch", f"does not run: {switch.problem}", fix))
+        findings.append(Finding("Open vSwitch", f"does not run: {switch.problem}", fix))
     bridges = [one for one in switch.bridges if bridge in {None, one.name}]
     if not bridges and switch.problem is None:
         what = "has no bridge" if bridge is None else f"has no bridge {bridge}"
-        found.append(Finding("Open vSwitch", what, "ofapp deploy apply makes one"))
+        findings.append(Finding("Open vSwitch", what, "ofapp deploy apply makes one"))
     for one in bridges:
-        found += _settings(one)
+        findings += _settings(one)
         if one.in_use_id is None:
-            found.append(_not_created(host, one))
+            findings.append(_not_created(host, one))
             continue
-        found += _controllers(one, report)
-        found += _known(one, report)
-        found += _tree(one, report)
-        found += aggregations(host, one, report.lags.get(one.in_use_id or "", ()))
+        findings += _controllers(one, report)
+        findings += _known(one, report)
+        findings += _tree(one, report)
+        findings += aggregations(host, one, report.lags.get(one.in_use_id or "", ()))
         for port in one.ports:
-            found += _port(host, one, port)
-        found += _local(host, one)
-        found += _mtus(host, one)
-    found += _twice(bridges)
-    found += _superseded(report, bridge)
-    found += _members(report.members)
+            findings += _port(host, one, port)
+        findings += _local(host, one)
+        findings += _mtus(host, one)
+    findings += _twice(bridges)
+    findings += _superseded(report, bridge)
+    findings += _members(report.members)
     for key in report.invalid:
         problem = f"{key['key']} is set aside: {key['why']}"
-        found.append(Finding("etcd", problem, f"etcdctl del '{key['key']}'", fatal=False))
+        findings.append(Finding("etcd", problem, f"etcdctl del '{key['key']}'", fatal=False))
     if report.unsaved is not None:
         problem = "what is set at run time cannot be saved, and a restart would lose it: "
         fix = "make room on that disk, or let it be written to; the controller goes on trying"
-        found.append(Finding("controller", problem + report.unsaved, fix))
+        findings.append(Finding("controller", problem + report.unsaved, fix))
     if report.problem is not None:
         fix = "start ofapp-manager, or say with --api where it is"
-        found.append(Finding("controller", report.problem, fix))
-    return tuple(sorted(found, key=lambda finding: not finding.fatal))
+        findings.append(Finding("controller", report.problem, fix))
+    return tuple(sorted(findings, key=lambda finding: not finding.fatal))
 
 
 def _members(members: Sequence[Json]) -> Iterator[Finding]:

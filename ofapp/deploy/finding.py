@@ -37,10 +37,10 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
         key = _general(finding.problem, finding), _general(finding.fix, finding), finding.fatal
         alike.setdefault(key, []).append(finding)
     groups = []
-    for (problem, fix, fatal), found in alike.items():
-        if len(found) == 1:
-            problem, fix = found[0].problem, found[0].fix
-        groups.append(Group(tuple(one.where for one in found), problem, fix, fatal))
+    for (problem, fix, fatal), group in alike.items():
+        if len(group) == 1:
+            problem, fix = group[0].problem, group[0].fix
+        groups.append(Group(tuple(one.where for one in group), problem, fix, fatal))
     return groups
 
 

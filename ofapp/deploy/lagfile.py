@@ -27,12 +27,12 @@ def lags_in(texts: Iterable[str]) -> tuple[FileLag, ...]:
 
     An aggregation in a later text replaces that of the same name, as the controller merges them.
     """
-    found = {
+    lags = {
         (known.lag.bridge, known.lag.name): known
         for text in texts
         for known in _found(_root(text), text.splitlines())
     }
-    return tuple(found.values())
+    return tuple(lags.values())
 
 
 def drop_in(lag: Lag) -> str:
@@ -91,7 +91,7 @@ def _root(text: str) -> yaml.MappingNode | None:
 def _pair_at(node: yaml.Node | None, keys: list[str]) -> tuple[yaml.Node, yaml.Node] | None:
     pair = None
     for key in keys:
-        pair = next((found for found in _pairs(node) if found[0].value == key), None)
+        pair = next((item for item in _pairs(node) if item[0].value == key), None)
         node = pair[1] if pair else None
     return pair
 
@@ -99,8 +99,8 @@ def _pair_at(node: yaml.Node | None, keys: list[str]) -> tuple[yaml.Node, yaml.N
 def _found(root: yaml.MappingNode | None, lines: list[str]) -> Iterator[FileLag]:
     ours = bool(lines) and is_ours(lines[0])
     bridges = _pair_at(root, ["bridges"])
-    for bridge, own in _pairs(bridges and bridges[1]):
-        lags = _pair_at(own, ["lags"])
+    for bridge, section in _pairs(bridges and bridges[1]):
+        lags = _pair_at(section, ["lags"])
         for name, lag in _pairs(lags and lags[1]):
             members = _pair_at(lag, ["members"])
             listed = members[1].value if members else ()

@@ -127,12 +127,12 @@ def _route(message: Message) -> Route:
 
 def settings(link: str) -> tuple[tuple[str, int], ...]:
     """Read the sysctls in `wanted.TAKEN_OVER`; those of link "default" apply to new links."""
-    found = []
+    values = []
     for name in TAKEN_OVER:
         family, _, key = name.partition("/")
         with suppress(OSError, ValueError):
-            found.append((name, int((PROC / family / "conf" / link / key).read_text())))
-    return tuple(found)
+            values.append((name, int((PROC / family / "conf" / link / key).read_text())))
+    return tuple(values)
 
 
 def set_setting(link: str, name: str, value: int) -> None:

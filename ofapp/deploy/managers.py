@@ -19,29 +19,29 @@ def of(link: str, index: int, addresses: tuple[Address, ...], root: Path = ROOT)
     """The managers of a link that carries addresses."""
     if all(address.link_local for address in addresses) or link == "lo":
         return ()
-    found = []
+    names = []
     if "managed=true" in _read(root / f"run/NetworkManager/devices/{index}"):
-        found.append("NetworkManager")
+        names.append("NetworkManager")
     if "ADMIN_STATE=configured" in _read(root / f"run/systemd/netif/links/{index}"):
-        found.append("systemd-networkd")
+        names.append("systemd-networkd")
     if f"{link}=" in _read(root / "run/network/ifstate"):
-        found.append("ifupdown (/etc/network/interfaces)")
-    found += _dhcp_clients(link, root)
-    if not found and any(address.family == 2 and address.valid for address in addresses):
-        found.append("a DHCP client (the address has a lifetime)")
-    return tuple(found)
+        names.append("ifupdown (/etc/network/interfaces)")
+    names += _dhcp_clients(link, root)
+    if not names and any(address.family == 2 and address.valid for address in addresses):
+        names.append("a DHCP client (the address has a lifetime)")
+    return tuple(names)
 
 
 def _dhcp_clients(link: str, root: Path) -> list[str]:
     """DHCP clients whose command line names the link, in this network namespace."""
-    found = []
+    clients = []
     here = _namespace(root / "proc/self")
     for process in (root / "proc").glob("[0-9]*"):
         words = _read(process / "cmdline").split("\0")
         program = Path(words[0]).name if words else ""
         if program in DHCP_CLIENTS and link in words[1:] and _namespace(process) == here:
-            found.append(f"{program} (process {process.name})")
-    return found
+            clients.append(f"{program} (process {process.name})")
+    return clients
 
 
 def _namespace(process: Path) -> str:

@@ -216,10 +216,10 @@ class Netlink:
         self._ip.nlm_request_batch([message])
 
     def _index(self, name: str) -> int:
-        found = self._ip.link_lookup(ifname=name)
-        if not found:
+        indices = self._ip.link_lookup(ifname=name)
+        if not indices:
             raise NetlinkError(errno.ENODEV, f"there is no interface {name}")
-        return int(found[0])
+        return int(indices[0])
 
     def _name(self, index: int | None) -> str | None:
         for message in self._ip.get_links(index) if index else ():

@@ -210,22 +210,24 @@ def _ports(bridge: Bridge | None) -> set[str]:
 
 def _alone(host: Host, route: Route) -> bool:
     """Whether just one route has this key, so that replacing cannot hit another link's."""
-    same = [own for link in host.links for own in link.state.routes if own.key == route.key]
+    same = [
+        present for link in host.links for present in link.state.routes if present.key == route.key
+    ]
     return len(same) == 1
 
 
 def _fresh(host: Host, address: Address) -> Address:
     """With the lifetimes that the address has now, wherever it is."""
     for link in host.links:
-        for own in link.state.addresses:
-            if own.key == address.key and not own.link_local:
-                return replace(address, valid=own.valid, preferred=own.preferred)
+        for present in link.state.addresses:
+            if present.key == address.key and not present.link_local:
+                return replace(address, valid=present.valid, preferred=present.preferred)
     return address
 
 
 def _fresh_route(host: Host, route: Route) -> Route:
     for link in host.links:
-        for own in link.state.routes:
-            if own == route:
-                return replace(route, expires=own.expires)
+        for present in link.state.routes:
+            if present == route:
+                return replace(route, expires=present.expires)
     return route

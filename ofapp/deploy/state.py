@@ -265,11 +265,11 @@ class LagFile:
 
     def of(self, bridge: str) -> tuple[FileLag, ...]:
         """Return those of a bridge, by its name."""
-        return tuple(found for found in self.lags if found.lag.bridge == bridge)
+        return tuple(stored for stored in self.lags if stored.lag.bridge == bridge)
 
     def ours(self, bridge: str) -> Lag | None:
         """The one that `apply` has put in."""
-        return next((found.lag for found in self.of(bridge) if found.ours), None)
+        return next((stored.lag for stored in self.of(bridge) if stored.ours), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,9 +103,9 @@ def wanted_lag(config: DeployConfig) -> Lag | None:
 
 def lag_by_hand(host: Host, config: DeployConfig) -> Lag | None:
     """The uplinks' aggregation where the user has written it into the file."""
-    for found in host.file.of(config.bridge) if host.file else ():
-        if not found.ours and set(found.lag.members) == set(config.nics):
-            return found.lag
+    for stored in host.file.of(config.bridge) if host.file else ():
+        if not stored.ours and set(stored.lag.members) == set(config.nics):
+            return stored.lag
     return None
 
 
@@ -133,9 +133,9 @@ def returned_layout(host: Host, origin: Layout, deployed: Layout) -> Layout:
     for state in origin.links:
         there = host.link(state.name)
         now = there.state if there else LinkState(state.name)
-        own = tuple(a for a in state.addresses if a.link_local)
+        link_locals = tuple(a for a in state.addresses if a.link_local)
         moved = [a for a in movable(local) if owners.get(a.key, home) == state.name]
-        addresses = {a.key: a for a in (*moved, *own, *movable(now))}
+        addresses = {a.key: a for a in (*moved, *link_locals, *movable(now))}
         routes = [r for r in local.routes if route_owners.get(r, home) == state.name]
         routes += [route for route in now.routes if route not in routes]
         links.append(replace(state, addresses=tuple(addresses.values()), routes=tuple(routes)))
@@ -247,12 +247,12 @@ def _former_uplinks(
 
 
 def _uplink(state: LinkState, config: DeployConfig) -> LinkState:
-    own = USERSPACE_UPLINK if config.datapath == "netdev" else UPLINK
+    sysctls = USERSPACE_UPLINK if config.datapath == "netdev" else UPLINK
     return replace(
         state,
         up=True,
         mtu=config.mtu or state.mtu,
-        settings=tuple((name, own.get(name, value)) for name, value in state.settings),
+        settings=tuple((name, sysctls.get(name, value)) for name, value in state.settings),
         offloads=() if config.datapath == "netdev" else state.offloads,
         addresses=(),
         routes=(),
@@ -263,11 +263,11 @@ def _local(
     host: Host, config: DeployConfig, uplinks: list[LinkState], former: tuple[LinkState, ...]
 ) -> LinkState:
     link = host.link(config.bridge)
-    own = link.state if link else LinkState(config.bridge)
+    present = link.state if link else LinkState(config.bridge)
     leaving = {address.key for state in former for address in movable(state)}
     leaving_routes = {route for state in former for route in state.routes}
-    addresses = {a.key: a for a in movable(own) if a.key not in leaving}
-    routes: dict[Route, None] = {r: None for r in own.routes if r not in leaving_routes}
+    addresses = {a.key: a for a in movable(present) if a.key not in leaving}
+    routes: dict[Route, None] = {r: None for r in present.routes if r not in leaving_routes}
     for state in uplinks:
         for address in movable(state):
             addresses.setdefault(address.key, address)

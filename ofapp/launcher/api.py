@@ -76,10 +76,10 @@ def _check_tls() -> None:
     for option, path in (*files.items(), ("--api-client-ca", CONF.api_client_ca)):
         if path:
             check_readable(option, path)
-    found = place().tls
-    assert found is not None
+    tls = place().tls
+    assert tls is not None
     try:
-        found.context()
+        tls.context()
     except (ssl.SSLError, ValueError) as error:
         raise StartError(
             f"{', '.join(f'{option} {path}' for option, path in files.items())}: not a certificate"

@@ -127,9 +127,9 @@ def join(settings: ClusterSettings, directory: Path, emit: Emit) -> Joined:
     history = History(etcd, keys, emit)
     _wait_for_etcd(history, emit)
     state = SharedState(directory, emit, etcd, keys)
-    own = Membership(keys, settings.member, float(cluster.lease), place)
+    membership = Membership(keys, settings.member, float(cluster.lease), place)
     configuration = SharedConfiguration(etcd, keys, settings.member, emit)
-    return Joined(state, Cluster(history, own, state, emit), configuration)
+    return Joined(state, Cluster(history, membership, state, emit), configuration)
 
 
 def _wait_for_etcd(history: History, emit: Emit) -> None:
@@ -167,9 +167,9 @@ def _towards(endpoints: Iterable[str]) -> str:
     for place in endpoints:
         host, _, port = place.rpartition(":")
         try:
-            found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
-            with socket.socket(found[0][0], socket.SOCK_DGRAM) as probe:
-                probe.connect(found[0][4])
+            infos = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
+            with socket.socket(infos[0][0], socket.SOCK_DGRAM) as probe:
+                probe.connect(infos[0][4])
                 return str(probe.getsockname()[0])
         except OSError as error:
             reasons.append(f"{place}: {error.strerror or error}")

@@ -129,10 +129,10 @@ def in_journal() -> bool:
     """Whether what is written to standard error goes to the journal (systemd.exec(5))."""
     device, _, inode = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
-        own = os.fstat(sys.stderr.fileno())
+        stderr = os.fstat(sys.stderr.fileno())
     except (OSError, ValueError):
         return False
-    return (device, inode) == (str(own.st_dev), str(own.st_ino)) and os.path.exists(JOURNAL)
+    return (device, inode) == (str(stderr.st_dev), str(stderr.st_ino)) and os.path.exists(JOURNAL)
 
 
 def _field(name: str, value: str) -> bytes:

@@ -80,8 +80,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "ofapp-manager") -> int:
 
 
 def _split(names: Iterable[str]) -> list[str]:
-    found = [name for part in names for name in part.split(",") if name]
-    return [*(found or [DEFAULT_APP]), OFP_HANDLER]
+    chosen = [name for part in names for name in part.split(",") if name]
+    return [*(chosen or [DEFAULT_APP]), OFP_HANDLER]
 
 
 def _modules(argv: list[str]) -> list[str]:
@@ -165,14 +165,14 @@ def _start_logging() -> None:
     except (OSError, ValueError) as error:
         raise StartError(f"cannot log as asked: {error}") from None
     root = logging.getLogger()
-    own = not CONF.log_config_file
-    if own and CONF.log_format == "auto" and in_journal():
+    default_format = not CONF.log_config_file
+    if default_format and CONF.log_format == "auto" and in_journal():
         for stream in [one for one in root.handlers if type(one) is logging.StreamHandler]:
             root.removeHandler(stream)
             root.addHandler(JournalHandler())
     for handler in root.handlers:
         handler.addFilter(Tidy())
-    if not own:
+    if not default_format:
         return
     # What no line of ours tells is not found out: a third of what an event costs.
     logging._srcfile = None  # (so says the logging HOWTO, "Optimization")
@@ -259,8 +259,8 @@ def _reload(manager: AppManager, asked: Any) -> None:
 def _status(manager: AppManager) -> str:
     """One line for `systemctl status`: ours, then what applications add (`service_status()`)."""
     telling = [app for app in manager.applications.values() if hasattr(app, "service_status")]
-    own = [f"listening for switches on {preflight.ofp_address()}"]
-    return "; ".join(own + [app.service_status() for app in telling])
+    lines = [f"listening for switches on {preflight.ofp_address()}"]
+    return "; ".join(lines + [app.service_status() for app in telling])
 
 
 def _watch(app: Any, endings: Any) -> None:

@@ -195,7 +195,7 @@ def take_addresses(config: Config, directory: Path) -> None:
 
 def described() -> Iterator[tuple[str, str]]:
     """Options in --help: each with its spelling and its description."""
-    for option, group in sorted(CONF._all_cli_opts(), key=lambda own: own[0].name):
+    for option, group in sorted(CONF._all_cli_opts(), key=lambda item: item[0].name):
         if group is None and option.help and not option.positional:
             flag = f"--{option.name}"
             takes = not isinstance(option, cfg.BoolOpt)

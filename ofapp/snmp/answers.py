@@ -33,8 +33,8 @@ class Answers:
 
     def ports(self) -> list[Json]:
         """Its ports with their counters, without members of aggregations, by number."""
-        found = self._ask("/ports", {"counters": "true"})["ports"]
-        return [port for port in found if port["lag"] is None and not port["local"]]
+        listed = self._ask("/ports", {"counters": "true"})["ports"]
+        return [port for port in listed if port["lag"] is None and not port["local"]]
 
     def stp(self) -> Json:
         """Its spanning tree."""
@@ -61,11 +61,11 @@ class Answers:
         return self.kept(below, FRESH, lambda: self._get(self._path + below, query))
 
     def _entries(self) -> list[Json]:
-        found: list[Json] = []
+        entries: list[Json] = []
         cursor: str | None = None
         while True:
             page = self._get(f"{self._path}/fdb", {"limit": PAGE, "cursor": cursor})
-            found += page["entries"]
+            entries += page["entries"]
             cursor = page["next"]
             if cursor is None:
-                return found
+                return entries

@@ -85,7 +85,7 @@ def stp(answers: Answers) -> list[Row]:
 
 
 def _tree(tree: Json) -> Iterator[tuple[int, Value]]:
-    own, times, change = tree["parameters"], tree["root_times"], tree["topology_change"]
+    params, times, change = tree["parameters"], tree["root_times"], tree["topology_change"]
     root = tree["root_port"]
     yield 1, integer(_IEEE8021D)
     yield 2, integer(int(tree["bridge_id"][:4], 16))
@@ -98,11 +98,11 @@ def _tree(tree: Json) -> Iterator[tuple[int, Value]]:
     yield 9, integer(_hundredths(times["hello_time"]))
     yield 10, integer(_HOLD_TIME)
     yield 11, integer(_hundredths(times["forward_delay"]))
-    yield 12, integer(_hundredths(own["max_age"]))
-    yield 13, integer(_hundredths(own["hello_time"]))
-    yield 14, integer(_hundredths(own["forward_delay"]))
-    yield 16, integer(own["force_version"])
-    yield 17, integer(own["transmit_hold_count"])
+    yield 12, integer(_hundredths(params["max_age"]))
+    yield 13, integer(_hundredths(params["hello_time"]))
+    yield 14, integer(_hundredths(params["forward_delay"]))
+    yield 16, integer(params["force_version"])
+    yield 17, integer(params["transmit_hold_count"])
 
 
 def _port_columns(ports: list[Json]) -> Iterator[tuple[int, list[tuple[Oid, Value]]]]:
@@ -156,9 +156,9 @@ def tp(answers: Answers) -> list[Row]:
             [
                 (1, [((n,), integer(n)) for n, _ in numbers]),
                 (2, [((n,), integer(_MTU)) for n, _ in numbers]),
-                (3, [((n,), counter32(own.get("rx_frames"))) for n, own in numbers]),
-                (4, [((n,), counter32(own.get("tx_frames"))) for n, own in numbers]),
-                (5, [((n,), counter32(own.get("rx_dropped"))) for n, own in numbers]),
+                (3, [((n,), counter32(counters.get("rx_frames"))) for n, counters in numbers]),
+                (4, [((n,), counter32(counters.get("tx_frames"))) for n, counters in numbers]),
+                (5, [((n,), counter32(counters.get("rx_dropped"))) for n, counters in numbers]),
             ],
         ),
     )

@@ -78,5 +78,5 @@ def _columns(
 
 def _counted(port: Json, what: str) -> int | None:
     counters = port["counters"] or {}
-    found: int | None = counters.get(what)
-    return found
+    count: int | None = counters.get(what)
+    return count

@@ -52,13 +52,13 @@ def objects_of(answers: Answers, own_context: bool) -> Objects:
 
 
 def _host_indices(ports: list[Json]) -> dict[int, int]:
-    found = {}
+    indices = {}
     for port in ports:
         try:
-            found[port["number"]] = socket.if_nametoindex(port["name"])
+            indices[port["number"]] = socket.if_nametoindex(port["name"])
         except OSError:
             continue
-    return found
+    return indices
 
 
 def system(answers: Answers) -> list[Row]:

@@ -199,8 +199,8 @@ def write_bind(bind: VarBind) -> bytes:
 
 
 def _pdu(type_: Type, flags: Flag, ids: tuple[int, int, int], payload: bytes) -> bytes:
-    own = flags | Flag.NETWORK_ORDER
-    return _HEADER.pack(VERSION, type_, own, *ids, len(payload)) + payload
+    all_flags = flags | Flag.NETWORK_ORDER
+    return _HEADER.pack(VERSION, type_, all_flags, *ids, len(payload)) + payload
 
 
 class _Reader:
@@ -215,9 +215,9 @@ class _Reader:
 
     def unpack(self, form: str) -> tuple[int, ...]:
         layout = struct.Struct(self._order + form)
-        found = layout.unpack_from(self._data, self._at)
+        values = layout.unpack_from(self._data, self._at)
         self._at += layout.size
-        return found
+        return values
 
     def oid(self) -> tuple[Oid, bool]:
         if self.left < 4:
@@ -233,6 +233,6 @@ class _Reader:
         (length,) = self.unpack("I")
         if length > self.left:
             raise IndexError(f"{length} octets")
-        found = self._data[self._at : self._at + length]
+        data = self._data[self._at : self._at + length]
         self._at += length + -length % 4
-        return found
+        return data

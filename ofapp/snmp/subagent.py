@@ -94,7 +94,9 @@ class AgentXSession:
         except self._failures as error:
             LOG.warning("%s", error)
             return
-        paths = {own["name"].encode(): f"/v1/bridges/{own['datapath_id']}" for own in known}
+        paths = {
+            bridge["name"].encode(): f"/v1/bridges/{bridge['datapath_id']}" for bridge in known
+        }
         if len(paths) == 1:
             paths[b""] = next(iter(paths.values()))
         for context in [*self._paths]:
@@ -137,13 +139,13 @@ class AgentXSession:
         return header, self._receive(header.length)
 
     def _receive(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            more = self._connection.recv(count - len(found))
+        data = b""
+        while len(data) < count:
+            more = self._connection.recv(count - len(data))
             if not more:
                 raise SessionError("snmpd has gone")
-            found += more
-        return found
+            data += more
+        return data
 
     def _answer(self, header: Header, payload: bytes) -> None:
         if header.type == Type.CLOSE:
@@ -196,8 +198,8 @@ def _get_bulk(objects: Objects, request: Request) -> list[VarBind]:
 
 
 def _following(objects: Objects, one: pdu.Range) -> VarBind:
-    found = objects.next(one.start, one.include, one.end)
-    return VarBind(one.start, END_OF_VIEW) if found is None else VarBind(*found)
+    following = objects.next(one.start, one.include, one.end)
+    return VarBind(one.start, END_OF_VIEW) if following is None else VarBind(*following)
 
 
 _HOW: Mapping[int, Callable[[Objects, Request], list[VarBind]]] = {

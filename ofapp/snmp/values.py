@@ -85,8 +85,8 @@ def bridge_id(text: str) -> bytes:
 
 def port_list(ports: Iterable[int]) -> Value:
     """PortList (RFC 4363): port 1 is the highest bit of the first octet."""
-    found = set(ports)
-    made = bytearray((max(found, default=0) + 7) // 8)
-    for port in found:
+    numbers = set(ports)
+    made = bytearray((max(numbers, default=0) + 7) // 8)
+    for port in numbers:
         made[(port - 1) // 8] |= 0x80 >> (port - 1) % 8
     return octets(bytes(made))

@@ -91,11 +91,11 @@ class FanOut:
     def _merged(self, view: View, merging: Merging, merge: Merge) -> View:
         @wraps(view)
         def merged(*args: Any, **named: Any) -> Response:
-            own = view(*args, **named)
+            answer = view(*args, **named)
             incomplete = [] if merging in ("events", "forgotten") else self._taking_over()
-            if own.status_code != 200 or (from_member() and not incomplete):
-                return own
-            body = {**own.get_json(), "silent": incomplete}
+            if answer.status_code != 200 or (from_member() and not incomplete):
+                return answer
+            body = {**answer.get_json(), "silent": incomplete}
             if from_member():
                 return plain(body)
             asked = self._events_asked() if merging == "events" else as_asked()
@@ -111,13 +111,13 @@ class FanOut:
 
     def _taking_over(self) -> list[dict[str, str]]:
         """The bridges of which this member cannot answer all yet, as it has just claimed them."""
-        own, found = self._surface.members.own, []
+        member, silent = self._surface.members.own, []
         for claim in self._surface.claims.all():
             bridge = self._network.bridges.get(claim.datapath_id)
-            if claim.member == own and (bridge is None or not bridge.ports.complete):
+            if claim.member == member and (bridge is None or not bridge.ports.complete):
                 reason = f"it is taking over bridge {claim.datapath_id:016x}"
-                found.append({"member": own, "reason": reason})
-        return found
+                silent.append({"member": member, "reason": reason})
+        return silent
 
     def _map(self, view: View) -> View:
         @wraps(view)
@@ -171,7 +171,7 @@ class FanOut:
         if not merged["neighbours"]:  # mostly; then the map is not needed
             return merged
         known, _ = self._around()
-        drawn = {own.datapath_id for own in known}
+        drawn = {bridge.datapath_id for bridge in known}
         strangers = {
             neighbour_key(one.model_dump(mode="json")) for one in map_view(known).neighbours
         }

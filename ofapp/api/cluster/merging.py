@@ -29,8 +29,10 @@ MOST_EVENTS = 1000
 def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """Merge `BridgeList`s."""
     reported = {member: answer["bridges"] for member, answer in answers.items()}
-    found = _believed(reported, claimed, lambda own: (own["datapath_id"], own["connected"]))
-    return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
+    bridges = _believed(
+        reported, claimed, lambda bridge: (bridge["datapath_id"], bridge["connected"])
+    )
+    return {"bridges": [bridges[datapath_id] for datapath_id in sorted(bridges)]}
 
 
 def merge_forgotten(answers: Answers, claimed: Claimed) -> dict[str, Any]:
@@ -44,7 +46,9 @@ def merge_around(
     reported: Mapping[str, Sequence[Surroundings]], claimed: Claimed
 ) -> dict[str, Surroundings]:
     """Merge the surroundings of bridges, by datapath id."""
-    return _believed(reported, claimed, lambda own: (f"{own.datapath_id:016x}", own.connected))
+    return _believed(
+        reported, claimed, lambda bridge: (f"{bridge.datapath_id:016x}", bridge.connected)
+    )
 
 
 def _believed(
@@ -54,15 +58,15 @@ def _believed(
 
     about: gives a bridge's datapath id, and whether its switch is connected.
     """
-    found: dict[str, T] = {}
+    selected: dict[str, T] = {}
     for member, bridges in sorted(reported.items()):
         for bridge in bridges:
             datapath_id, connected = about(bridge)
             if claimed(datapath_id) in (None, member):
-                before = found.get(datapath_id)
+                before = selected.get(datapath_id)
                 if before is None or (connected and not about(before)[1]):
-                    found[datapath_id] = bridge
-    return found
+                    selected[datapath_id] = bridge
+    return selected
 
 
 def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
@@ -70,35 +74,35 @@ def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     limit = int(request.args.get("limit", PAGE))
     ends = [decode_cursor(answer["next"]) for answer in answers.values() if answer["next"]]
     end = min(ends, default=END)
-    found: dict[Place, dict[str, Any]] = {}
+    merged: dict[Place, dict[str, Any]] = {}
     for member, answer in sorted(answers.items()):
         for entry in answer["entries"]:
             at = place(entry)
             if at <= end and claimed(entry["datapath_id"]) in (None, member):
-                found.setdefault(at, entry)
-    places = sorted(found)
+                merged.setdefault(at, entry)
+    places = sorted(merged)
     if len(places) > limit:
         places = places[:limit]
         end = places[-1]
     cursor = None if end == END else encode_cursor(*end)
-    return {"entries": [found[at] for at in places], "next": cursor}
+    return {"entries": [merged[at] for at in places], "next": cursor}
 
 
 def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """Merge `Found`s."""
     kinds = ("bridges", "ports", "neighbours")
-    found: dict[str, dict[Any, dict[str, Any]]] = {kind: {} for kind in (*kinds, "hosts")}
+    merged: dict[str, dict[Any, dict[str, Any]]] = {kind: {} for kind in (*kinds, "hosts")}
     for member, answer in sorted(answers.items()):
         for kind in kinds:
             for item in answer[kind]:
                 if claimed(item["datapath_id"]) in (None, member):
-                    found[kind].setdefault(neighbour_key(item), item)
+                    merged[kind].setdefault(neighbour_key(item), item)
         for host in answer["hosts"]:
-            known = found["hosts"].setdefault((host["vlan"], host["mac"]), host)
-            own = [*known.get("addresses", []), *host.get("addresses", [])]
-            known["addresses"] = list(dict.fromkeys(own))  # an older member sends none
+            known = merged["hosts"].setdefault((host["vlan"], host["mac"]), host)
+            addresses = [*known.get("addresses", []), *host.get("addresses", [])]
+            known["addresses"] = list(dict.fromkeys(addresses))  # an older member sends none
     more = any(answer["more"] for answer in answers.values())
-    lists = {kind: [items[key] for key in sorted(items)] for kind, items in found.items()}
+    lists = {kind: [items[key] for key in sorted(items)] for kind, items in merged.items()}
     more = more or any(len(items) > MOST for items in lists.values())
     return {kind: items[:MOST] for kind, items in lists.items()} | {"more": more}
 
@@ -109,15 +113,15 @@ def neighbour_key(item: Mapping[str, Any]) -> tuple[Any, ...]:
     return item["datapath_id"], item.get("port", {}).get("number"), *who
 
 
-def merge_events(answers: Answers, own: str) -> dict[str, Any]:
+def merge_events(answers: Answers, member: str) -> dict[str, Any]:
     """Merge `EventList`s in the order of time, by each member's own clock; keeps the latest.
 
     own: the member that has numbered `last`.
     """
-    found = [event for answer in answers.values() for event in answer["events"]]
-    found.sort(key=lambda event: (event["time"], event["member"], event["number"]))
-    missed = any(answer["missed"] for answer in answers.values()) or len(found) > MOST_EVENTS
-    return {"events": found[-MOST_EVENTS:], "last": answers[own]["last"], "missed": missed}
+    events = [event for answer in answers.values() for event in answer["events"]]
+    events.sort(key=lambda event: (event["time"], event["member"], event["number"]))
+    missed = any(answer["missed"] for answer in answers.values()) or len(events) > MOST_EVENTS
+    return {"events": events[-MOST_EVENTS:], "last": answers[member]["last"], "missed": missed}
 
 
 def place(entry: Mapping[str, Any]) -> Place:

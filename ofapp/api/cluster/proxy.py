@@ -84,7 +84,7 @@ class Proxy:
 
         503 if it may be a bridge whose name is not known now.
         """
-        own = {
+        local = {
             f"{datapath_id:016x}": bridge.name
             for datapath_id, bridge in self._network.bridges.items()
             if self._surface.owner(datapath_id) is None
@@ -92,27 +92,29 @@ class Proxy:
         replies, unreached = self._surface.peers.ask_all(Request("GET", NAMES, _caller()))
         refused = [reply for reply in replies if reply.status != 200]
         silent = *unreached, *((one.member, body_of(one).get("detail", "")) for one in refused)
-        places, names = dict.fromkeys(own, ""), own
+        places, names = dict.fromkeys(local, ""), local
         for reply in replies:
             for bridge in body_of(reply).get("bridges", ()):
                 places[bridge["datapath_id"]] = reply.member
                 names[bridge["datapath_id"]] = bridge["name"]
-        found = {
+        matches = {
             datapath_id: places[datapath_id]
             for datapath_id, own_name in names.items()
             if name in (own_name, datapath_id)
         }
-        if len(found) > 1:
-            what = f"{len(found)} bridges are called {name}, give a datapath id: "
-            raise field_problem(409, "dpid", what + ", ".join(sorted(found)))
-        if not found and silent:
+        if len(matches) > 1:
+            what = f"{len(matches)} bridges are called {name}, give a datapath id: "
+            raise field_problem(409, "dpid", what + ", ".join(sorted(matches)))
+        if not matches and silent:
             who = "; ".join(f"{member}: {why}" for member, why in silent)
             what = f"no bridge {name} is known here, and not all members answer ({who})"
             raise ProblemError(503, what, [("dpid", what)], AGAIN)
-        unserved = {f"{own:016x}" for own in self._surface.cluster.expected()} - names.keys()
-        if not found and (name in unserved if is_datapath_id(name) else unserved):
+        unserved = {
+            f"{datapath_id:016x}" for datapath_id in self._surface.cluster.expected()
+        } - names.keys()
+        if not matches and (name in unserved if is_datapath_id(name) else unserved):
             raise _unserved(name)
-        return found
+        return matches
 
     def _ask(self, owner: str) -> Reply:
         reply = self._surface.peers.ask(owner, as_asked())
@@ -129,28 +131,28 @@ def _unserved(name: str) -> ProblemError:
 
 def from_member() -> bool:
     """Whether another member has forwarded this request."""
-    own = connection()
-    return own is not None and own.inside
+    client = connection()
+    return client is not None and client.inside
 
 
 def admit(surface: Surface) -> ApiCaller:
     """The caller that the member acts for; RejectedError if it is no member."""
-    own = connection()
-    assert own is not None
-    member = surface.member_of(own.certificate())
+    client = connection()
+    assert client is not None
+    member = surface.member_of(client.certificate())
     if member is None:
         raise RejectedError("this is for present members of the cluster, and the client is none")
     try:
-        found = Caller(**json.loads(request.headers.get(CALLER, "")))
-        role = GIVEN[found.role]
+        sender = Caller(**json.loads(request.headers.get(CALLER, "")))
+        role = GIVEN[sender.role]
     except (ValueError, TypeError, KeyError):
         raise RejectedError("the header with the member's client is not valid") from None
-    return ApiCaller(found.name, role, f"{found.address} by way of {member}")
+    return ApiCaller(sender.name, role, f"{sender.address} by way of {member}")
 
 
 def _caller() -> Caller:
-    own = caller()
-    return Caller(own.name, str(own.role), own.address)
+    user = caller()
+    return Caller(user.name, str(user.role), user.address)
 
 
 def as_asked(target: str = "") -> Request:
@@ -180,7 +182,7 @@ def _returned(reply: Reply) -> Response:
 def body_of(reply: Reply) -> dict[str, Any]:
     """The JSON object in a reply; empty if there is none."""
     try:
-        found = json.loads(reply.body)
+        body = json.loads(reply.body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return body if isinstance(body, dict) else {}

@@ -82,10 +82,10 @@ def _check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= DEEPEST:
         return
     depth = 0
-    for found in _STRING_OR_BRACKET.finditer(text):
-        depth += (found[0] in "[{") - (found[0] in "]}")
+    for token in _STRING_OR_BRACKET.finditer(text):
+        depth += (token[0] in "[{") - (token[0] in "]}")
         if depth > DEEPEST:
-            where = _place(text, found.start())
+            where = _place(text, token.start())
             raise ProblemError(400, f"the body has more than {DEEPEST} levels: {where}")
 
 

@@ -80,8 +80,8 @@ class Connection:
 
     def certificate(self) -> bytes | None:
         """The client's certificate, DER; None without one."""
-        found: bytes | None = None if self.tls is None else self.socket.getpeercert(True)
-        return found
+        der: bytes | None = None if self.tls is None else self.socket.getpeercert(True)
+        return der
 
     def has_left(self) -> bool:
         """Whether the client has closed the connection, as far as is known without reading."""
@@ -176,7 +176,7 @@ class ConnectionLimiter:
         while True:
             hub.sleep(_LOOK)
             now = time.monotonic()
-            late = [own for own in self._connections.values() if own.late(now)]
+            late = [connection for connection in self._connections.values() if connection.late(now)]
             for connection in late:
                 self.counts["late"] += 1
                 connection.dismiss(b"" if connection.stage is Stage.IDLE else _LATE)
@@ -215,7 +215,7 @@ class ConnectionLimiter:
 
 def _peer(address: str) -> str:
     with contextlib.suppress(ValueError):
-        found = ipaddress.ip_address(address.partition("%")[0])
-        if found.version == 6 and found.ipv4_mapped is None and not found.is_loopback:
-            return str(ipaddress.ip_network((found, 64), strict=False))
+        ip = ipaddress.ip_address(address.partition("%")[0])
+        if ip.version == 6 and ip.ipv4_mapped is None and not ip.is_loopback:
+            return str(ipaddress.ip_network((ip, 64), strict=False))
     return address

@@ -53,7 +53,7 @@ class HttpRequest:
 
     def values(self, name: str) -> list[str]:
         """Return the values of all headers of that name, given in lower case."""
-        return [value for own, value in self.fields if own.lower() == name]
+        return [value for field, value in self.fields if field.lower() == name]
 
 
 class RefusedError(Exception):

@@ -138,7 +138,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
     def _environment(self, request: HttpRequest) -> dict[str, Any]:
         """The WSGI environment of a request (PEP 3333)."""
         path, _, query = request.target.partition("?")
-        own, client = _host_and_port(self._own_address), _host_and_port(self.client_address)
+        server, client = _host_and_port(self._own_address), _host_and_port(self.client_address)
         environ = {
             **self.server.get_environ(),
             CONNECTION: self._connection,
@@ -148,8 +148,8 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
             "PATH_INFO": unquote(path, "latin-1"),
             "QUERY_STRING": query,
             "SERVER_PROTOCOL": self.request_version,
-            "SERVER_NAME": own[0],
-            "SERVER_PORT": own[1],
+            "SERVER_NAME": server[0],
+            "SERVER_PORT": server[1],
             "REMOTE_ADDR": client[0],
             "REMOTE_PORT": client[1],
             "GATEWAY_INTERFACE": "CGI/1.1",
@@ -242,11 +242,11 @@ class ApiServer:
         return self._serve(listening, self._tls)
 
     def _serve_members(self, surface: Surface) -> None:
-        own = surface.place
-        family = socket.AF_INET6 if ":" in own.host else socket.AF_INET
-        listening = hub.listen((own.host, own.port), family)
+        place = surface.place
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        listening = hub.listen((place.host, place.port), family)
         self._serve(listening, Handshakes(surface.context), surface.refused)
-        host = f"[{own.host}]" if ":" in own.host else own.host
+        host = f"[{place.host}]" if ":" in place.host else place.host
         surface.announce(f"https://{host}:{listening.getsockname()[1]}")
 
     def _serve_locally(self, path: Path) -> None:

@@ -84,27 +84,27 @@ class Streams:
         """Number of open streams."""
         return len(self._open)
 
-    def check(self, events: EventLog, own: Follower) -> None:
+    def check(self, events: EventLog, follower: Follower) -> None:
         """Check that one more stream is allowed; ProblemError."""
-        for bound, what in self._reached(own):
+        for bound, what in self._reached(follower):
             self.refused[bound] += 1
             if what not in self._reported:
                 self._reported.add(what)
                 message = f"{what}: more are refused until one ends"
-                data = {"bound": bound, "follower": own.name, "peer": own.peer}
+                data = {"bound": bound, "follower": follower.name, "peer": follower.peer}
                 events.emit(None, API_STREAMS_FULL.event(message, data=data))
             raise ProblemError(503, what, headers=AGAIN)
 
     def follow(
         self,
         events: EventLog,
-        own: Follower,
+        follower: Follower,
         begin: Beginning,
         interest: Interest = EVERYTHING,
         may_go_on: Callable[[], bool] = lambda: True,
     ) -> Iterator[str]:
         """The text of a stream."""
-        self._open.append(own)
+        self._open.append(follower)
         quiet = 0.0
         try:
             yield f": events of ofapp\nid: {events.life}-{begin.number}\n\n"
@@ -122,19 +122,22 @@ class Streams:
                     quiet = 0.0
                     yield ": still here\n\n"
         finally:
-            reached = [what for _, what in self._reached(own)]
-            self._open.remove(own)
+            reached = [what for _, what in self._reached(follower)]
+            self._open.remove(follower)
             for what in self._reported.intersection(reached):
                 self._reported.remove(what)
                 message = f"no longer: {what}"
                 events.emit(None, API_STREAMS_FULL_CLEARED.event(message))
 
-    def _reached(self, own: Follower) -> Iterator[tuple[str, str]]:
+    def _reached(self, follower: Follower) -> Iterator[tuple[str, str]]:
         """The limits that are reached, each with a description."""
-        if sum(one.name == own.name for one in self._open) >= OF_TOKEN:
-            yield "token", f"{own.name} has {OF_TOKEN} streams of events, the most of one token"
-        if sum(one.peer == own.peer for one in self._open) >= OF_ADDRESS:
-            what = f"{own.peer} has {OF_ADDRESS} streams of events, the most of one address"
+        if sum(one.name == follower.name for one in self._open) >= OF_TOKEN:
+            yield (
+                "token",
+                f"{follower.name} has {OF_TOKEN} streams of events, the most of one token",
+            )
+        if sum(one.peer == follower.peer for one in self._open) >= OF_ADDRESS:
+            what = f"{follower.peer} has {OF_ADDRESS} streams of events, the most of one address"
             yield "address", what
         if self.open >= STREAMS:
             yield "all", f"there are {STREAMS} streams of events, the maximum"

@@ -55,12 +55,12 @@ class TlsFiles:
 
     def signature(self) -> tuple[Any, ...]:
         """A value that changes if one of the files is replaced or written."""
-        found: list[Any] = []
+        parts: list[Any] = []
         for path in (self.key, self.certificate, self.authority):
             with contextlib.suppress(OSError):
                 about = None if path is None else os.stat(path)
-                found.append(about and (about.st_ino, about.st_mtime_ns, about.st_size))
-        return tuple(found)
+                parts.append(about and (about.st_ino, about.st_mtime_ns, about.st_size))
+        return tuple(parts)
 
 
 class Handshakes:

@@ -59,8 +59,8 @@ def _sent(response: Response, settings: Settings) -> Response:
     response.vary.add("Accept-Encoding")
     if response.mimetype in _LASTING and not response.cache_control.no_store:
         if not tagged:  # not set already by the member that owns the bridge
-            own, whole = settings.tag(), generate_etag(response.get_data())
-            tag = whole if own is None else f"{own}-{whole}"
+            settings_tag, whole = settings.tag(), generate_etag(response.get_data())
+            tag = whole if settings_tag is None else f"{settings_tag}-{whole}"
             response.set_etag(tag, weak=True)  # the same for both codings
         response.cache_control.private = response.cache_control.no_cache = True
         response.make_conditional(request)

@@ -58,10 +58,10 @@ def user(client: Any) -> User:
 def _remove_stale(path: Path) -> None:
     """Remove a socket that a killed process has left."""
     try:
-        found = path.lstat()
+        info = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(info.st_mode):
         raise OSError(errno.EEXIST, "there is already a file that is no socket")
     with socket.socket(socket.AF_UNIX) as probe:
         try:

@@ -22,22 +22,22 @@ from ofapp.controller.network import Network
 # fmt: off
 _BRIDGES: Metrics[Status] = (
     ("ofapp_bindings{origin}", "Addresses that hosts may use, by where the binding comes from.",
-     lambda own: {origin.value: own.bindings.get(origin, 0) for origin in Origin}),
+     lambda status: {origin.value: status.bindings.get(origin, 0) for origin in Origin}),
     ("ofapp_first_hop_total{what}",
      "Bindings made, renewed, ended and moved, DHCP messages, and drops by reason.",
-     lambda own: own.counters),
+     lambda status: status.counters),
     ("ofapp_port_refused_samples_total{port,claim}",
      "Samples of frames that claim what is not allowed on the port, 10 a second at most.",
-     lambda own: own.refused),
+     lambda status: status.refused),
 )
 
 _PORTS: Metrics[PortBindings] = (
-    ("ofapp_port_bindings", "Dynamic bindings of a guarded port.", lambda own: own.bindings),
-    ("ofapp_port_bindings_max", "Most dynamic bindings of the port.", lambda own: own.most),
+    ("ofapp_port_bindings", "Dynamic bindings of a guarded port.", lambda status: status.bindings),
+    ("ofapp_port_bindings_max", "Most dynamic bindings of the port.", lambda status: status.most),
     ("ofapp_port_bindings_full", "1 = a binding was refused as the port has its limit.",
-     lambda own: own.full),
+     lambda status: status.full),
     ("ofapp_port_bindings_refused_total", "Bindings refused as the port had its limit.",
-     lambda own: own.refused),
+     lambda status: status.refused),
 )
 # fmt: on
 
@@ -46,7 +46,7 @@ def collect(source: Source) -> Iterator[Metric]:
     """All families; bridges without guarded ports and bindings are in none of them."""
     bridges = [*_bridges(source.network)]
     yield from families(_BRIDGES, OF_BRIDGE, bridges)
-    ports = [([*labels, own.port], own) for labels, status in bridges for own in status.ports]
+    ports = [([*labels, item.port], item) for labels, status in bridges for item in status.ports]
     yield from families(_PORTS, OF_PORT, ports)
 
 

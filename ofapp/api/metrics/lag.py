@@ -40,7 +40,11 @@ _MEMBERS: Metrics[MemberStatus] = (
 def collect(source: Source) -> Iterator[Metric]:
     """All families; bridges without aggregations are in none of them."""
     lags = [*_lags(source.network)]
-    members = (([*own, member.name], member) for own, lag in lags for member in lag.members)
+    members = (
+        ([*bridge_labels, member.name], member)
+        for bridge_labels, lag in lags
+        for member in lag.members
+    )
     yield from families(_LAGS, _OF_LAG, lags)
     yield from families(_MEMBERS, [*_OF_LAG, "port"], members)
 

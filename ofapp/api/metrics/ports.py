@@ -29,17 +29,17 @@ class _Known(NamedTuple):
 
 # fmt: off
 _PORTS: Metrics[_Known] = (
-    ("ofapp_port_up", "1 = the link is up.", lambda own: own.port.up),
+    ("ofapp_port_up", "1 = the link is up.", lambda item: item.port.up),
     ("ofapp_port_speed_bytes_per_second", "Link speed, if the switch reports it.",
-     lambda own: own.port.speed_mbps * 125_000 or None),
+     lambda item: item.port.speed_mbps * 125_000 or None),
     ("ofapp_port_link_changes_total", "Times that the link came up or went down.",
-     lambda own: own.bridge.ports.link_changes[own.port.number]),
-    ("ofapp_port_fdb_learned", "Learned entries.", lambda own: own.limit.learned),
+     lambda item: item.bridge.ports.link_changes[item.port.number]),
+    ("ofapp_port_fdb_learned", "Learned entries.", lambda item: item.limit.learned),
     ("ofapp_port_fdb_refused_total", "Sightings not learned: the port is full.",
-     lambda own: own.limit.refused),
+     lambda item: item.limit.refused),
     ("ofapp_port_packet_in_rate",
      "Frames from unknown sources a second that the port may send to the controller now.",
-     lambda own: own.bridge.sighting_rate(own.port.number)),
+     lambda item: item.bridge.sighting_rate(item.port.number)),
 )
 # fmt: on
 
@@ -109,4 +109,4 @@ def _counted(network: Network) -> Iterator[Labelled[PortCount]]:
 
 def _with_members(bridge: Bridge) -> list[Port]:
     """The bridge's ports, and the members of those that are aggregations."""
-    return [*bridge.ports, *(member for own in members(bridge).values() for member in own)]
+    return [*bridge.ports, *(member for ports in members(bridge).values() for member in ports)]

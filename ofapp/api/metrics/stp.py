@@ -23,10 +23,11 @@ _ENABLED: Metrics[bool] = (("ofapp_stp_enabled", "1 = spanning tree is on.", boo
 
 # fmt: off
 _BRIDGES: Metrics[stp.BridgeStatus] = (
-    ("ofapp_stp_is_root", "1 = the bridge is the root.", lambda own: own.root == own.bridge_id),
-    ("ofapp_stp_root_path_cost", "Cost to the root.", lambda own: own.root_path_cost),
+    ("ofapp_stp_is_root", "1 = the bridge is the root.",
+     lambda status: status.root == status.bridge_id),
+    ("ofapp_stp_root_path_cost", "Cost to the root.", lambda status: status.root_path_cost),
     ("ofapp_stp_topology_changes_total", "Topology changes.",
-     lambda own: own.topology_change_count),
+     lambda status: status.topology_change_count),
 )
 # fmt: on
 
@@ -54,8 +55,8 @@ def collect(source: Source) -> Iterator[Metric]:
     network = source.network
     bridges = [*network.bridges.values()]
     trees = [(of_bridge(one), network.stp_status(one, ())) for one in bridges]
-    yield from families(_ENABLED, OF_BRIDGE, ((own, tree is not None) for own, tree in trees))
-    running = ((own, tree) for own, tree in trees if tree is not None)
+    yield from families(_ENABLED, OF_BRIDGE, ((status, tree is not None) for status, tree in trees))
+    running = ((status, tree) for status, tree in trees if tree is not None)
     yield from families(_BRIDGES, OF_BRIDGE, running)
     yield from families(_PORTS, OF_PORT, _ports(network))
 

@@ -87,7 +87,7 @@ def install(app: OpenAPI) -> None:
 @cache
 def names() -> frozenset[str]:
     """The files that are served, by their relative paths."""
-    found = [INDEX]
+    paths = [INDEX]
     folders = [PurePosixPath(name) for name in _FOLDERS]
     while folders:
         folder = folders.pop()
@@ -96,8 +96,8 @@ def names() -> frozenset[str]:
             if item.is_dir():
                 folders.append(path)
             elif path.suffix in _TYPES:
-                found.append(str(path))
-    return frozenset(found)
+                paths.append(str(path))
+    return frozenset(paths)
 
 
 @cache
@@ -109,13 +109,13 @@ def file(name: str) -> File:
 
 
 def _sent(name: str) -> Response:
-    own = file(name)
+    content = file(name)
     small = request.accept_encodings.quality("gzip") > 0
-    answer = Response(own.packed if small else own.data, content_type=own.content_type)
+    answer = Response(content.packed if small else content.data, content_type=content.content_type)
     answer.headers.update(HEADERS)
     if small:
         answer.headers["Content-Encoding"] = "gzip"
     answer.vary.add("Accept-Encoding")
-    answer.set_etag(own.tag, weak=True)  # the same for both codings
+    answer.set_etag(content.tag, weak=True)  # the same for both codings
     answer.make_conditional(request)
     return answer

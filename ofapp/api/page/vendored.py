@@ -32,19 +32,19 @@ def manifest(folder: Path = VENDOR) -> dict[str, Any]:
 
 def faults(folder: Path = VENDOR) -> list[str]:
     """Differences from the manifest, in words; empty = none."""
-    found = []
+    problems = []
     known = set()
     for name, library in manifest(folder).items():
         for path, about in library["files"].items():
             known.add(path)
             file = folder / path
             if not file.is_file():
-                found.append(f"{name}: {path} is missing")
+                problems.append(f"{name}: {path} is missing")
             elif _digest(file.read_bytes()) != about["sha256"]:
-                found.append(f"{name}: {path} is not the file of version {library['version']}")
+                problems.append(f"{name}: {path} is not the file of version {library['version']}")
     here = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     strangers = here - known - {MANIFEST}
-    return found + [f"{path} is in no library of the manifest" for path in sorted(strangers)]
+    return problems + [f"{path} is in no library of the manifest" for path in sorted(strangers)]
 
 
 def fetch(name: str, version: str) -> dict[str, bytes]:
@@ -58,23 +58,23 @@ def fetch(name: str, version: str) -> dict[str, bytes]:
         )
         (packed,) = Path(folder).glob("*.tgz")
         with tarfile.open(packed) as archive:
-            found = {}
+            contents = {}
             for member in archive:
                 content = archive.extractfile(member)
                 if content is not None:
-                    found[member.name.removeprefix("package/")] = content.read()
-            return found
+                    contents[member.name.removeprefix("package/")] = content.read()
+            return contents
 
 
 def differing(folder: Path = VENDOR) -> list[str]:
     """Differences from npm's packages, in words."""
-    found = []
+    problems = []
     for name, library in manifest(folder).items():
         package = fetch(name, library["version"])
         for path, about in library["files"].items():
             if _digest(package.get(about["from"], b"")) != about["sha256"]:
-                found.append(f"{name}: {path} is not {about['from']} of npm's package")
-    return found
+                problems.append(f"{name}: {path} is not {about['from']} of npm's package")
+    return problems
 
 
 def renew(folder: Path = VENDOR) -> None:

@@ -249,13 +249,13 @@ def _members(network: Network) -> list[ConfigMember]:
 
 def _bridge(running: RunningConfiguration, bridge: Bridge) -> ConfigBridge:
     datapath_id = bridge.datapath_id
-    filed, own = running.filed(datapath_id), running.of(datapath_id)
+    filed, settings = running.filed(datapath_id), running.of(datapath_id)
     return ConfigBridge(
         datapath_id=f"{datapath_id:016x}",
         name=bridge.name,
         entries=running.keys(datapath_id),
-        since=[*differences(filed, own, bridge.ports.numbers).values()],
-        config=own.shown(),
+        since=[*differences(filed, settings, bridge.ports.numbers).values()],
+        config=settings.shown(),
         filed=filed.shown(),
     )
 

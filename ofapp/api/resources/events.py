@@ -210,13 +210,13 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
 
 def _follower() -> Follower:
     """Count a stream by token; unknown callers count by address."""
-    own, its = caller(), connection()
-    peer = own.address if its is None else its.peer
-    return Follower(own.name if own.known else peer, peer)
+    user, its = caller(), connection()
+    peer = user.address if its is None else its.peer
+    return Follower(user.name if user.known else peer, peer)
 
 
-def _may_go_on(access: Access, own: Caller, its: Connection | None) -> bool:
-    return access.still(own) and not (its is not None and its.has_left())
+def _may_go_on(access: Access, user: Caller, its: Connection | None) -> bool:
+    return access.still(user) and not (its is not None and its.has_left())
 
 
 def _beginning(

@@ -101,12 +101,16 @@ def blueprint(network: Network) -> APIBlueprint:
         """Bridges, ports, neighbours and hosts that match; at most 100 of each."""
         text = query.q.casefold()
         bridges = [
-            FoundBridge(datapath_id=f"{own.datapath_id:016x}", bridge=own.name)
-            for own in list(network.bridges.values())
-            if text in own.name.casefold() or text in f"{own.datapath_id:016x}"
+            FoundBridge(datapath_id=f"{bridge.datapath_id:016x}", bridge=bridge.name)
+            for bridge in list(network.bridges.values())
+            if text in bridge.name.casefold() or text in f"{bridge.datapath_id:016x}"
         ]
         ports = _ports(network, text)
-        neighbours = [own for own in map_view(around(network)).neighbours if _says(own, text)]
+        neighbours = [
+            neighbour
+            for neighbour in map_view(around(network)).neighbours
+            if _says(neighbour, text)
+        ]
         hosts = _hosts(network, _wanted(text, KNOWN)) | _by_ip(network, text)
         kinds: tuple[Sized, ...] = (bridges, ports, neighbours, hosts)
         return answer(
@@ -132,17 +136,17 @@ def blueprint(network: Network) -> APIBlueprint:
 
 def _ports(network: Network, text: str) -> list[FoundPort]:
     """Matching ports; more than MOST, if there are more."""
-    found = []
+    matches = []
     for bridge in list(network.bridges.values()):
         hub.sleep(0)
         for port in by_number(bridge):
             if text in port.name.casefold():
                 about = PortRef(number=port.number, name=port.name)
                 datapath_id = f"{bridge.datapath_id:016x}"
-                found.append(FoundPort(datapath_id=datapath_id, bridge=bridge.name, port=about))
-        if len(found) > MOST:
+                matches.append(FoundPort(datapath_id=datapath_id, bridge=bridge.name, port=about))
+        if len(matches) > MOST:
             break
-    return found
+    return matches
 
 
 def _says(neighbour: Neighbour, text: str) -> bool:
@@ -165,12 +169,12 @@ def _wanted(text: str, vendors: Vendors) -> Callable[[int], bool]:
 
 def _hosts(network: Network, wanted: Callable[[int], bool]) -> set[tuple[int, int]]:
     """(vlan, mac) of matching hosts, once each; more than MOST, if there are more."""
-    found: set[tuple[int, int]] = set()
+    hosts: set[tuple[int, int]] = set()
     for vlan, macs in _pieces(network):
-        found.update((vlan, mac) for mac in macs if wanted(mac))
-        if len(found) > MOST:
+        hosts.update((vlan, mac) for mac in macs if wanted(mac))
+        if len(hosts) > MOST:
             break
-    return found
+    return hosts
 
 
 def _by_ip(network: Network, text: str) -> set[tuple[int, int]]:
@@ -181,20 +185,20 @@ def _by_ip(network: Network, text: str) -> set[tuple[int, int]]:
         octets = ip_address(text).packed
     except ValueError:
         octets = None
-    found: set[tuple[int, int]] = set()
+    hosts: set[tuple[int, int]] = set()
     for bridge in list(network.bridges.values()):
         hub.sleep(0)
         if octets is not None:
-            found |= hosts_of_ip(bridge, octets)
+            hosts |= hosts_of_ip(bridge, octets)
             continue
-        for number, (host, own) in enumerate(hosts_with_ip(bridge)):
-            if any(_begins(each, text) for each in own):
-                found.add(host)
+        for number, (host, addresses) in enumerate(hosts_with_ip(bridge)):
+            if any(_begins(each, text) for each in addresses):
+                hosts.add(host)
             if number % _FEW == _FEW - 1:
                 hub.sleep(0)
-        if len(found) > MOST:
+        if len(hosts) > MOST:
             break
-    return found
+    return hosts
 
 
 def _begins(octets: bytes, text: str) -> bool:
@@ -204,7 +208,7 @@ def _begins(octets: bytes, text: str) -> bool:
 def _addresses(network: Network, vlan: int, mac: int) -> list[str]:
     """IP addresses of a host on all bridges, once each."""
     addresses = (ip_addresses(bridge, vlan, mac) for bridge in list(network.bridges.values()))
-    return list(dict.fromkeys(each for own in addresses for each in own))
+    return list(dict.fromkeys(each for group in addresses for each in group))
 
 
 def _pieces(network: Network) -> Iterator[tuple[int, list[int]]]:

@@ -160,16 +160,16 @@ def blueprint(network: Network) -> APIBlueprint:
         Its cookie cannot be read by scripts or sent by other sites.  It ends half an hour after
         its last use, or after twelve hours.  409: there is no token.
         """
-        own = caller()
-        if own.token is None or own.session is not None:
+        user = caller()
+        if user.token is None or user.session is not None:
             raise ProblemError(409, "a session begins with a token")
         name = cookie_name()
         if request.cookies.get(name):  # another one of this browser
             access.sessions.close(request.cookies[name])
-        key = access.log_in(own)
-        own = replace(own, session=key)
+        key = access.log_in(user)
+        user = replace(user, session=key)
         record("a browser's session begins")
-        response = answer(_status(access, own), 201)
+        response = answer(_status(access, user), 201)
         response.set_cookie(
             name,
             key,
@@ -185,9 +185,9 @@ def blueprint(network: Network) -> APIBlueprint:
     @viewer
     def log_out(query: NoQuery) -> Response:
         """End the session."""
-        own = caller()
-        if own.session is not None:
-            access.sessions.close(own.session)
+        user = caller()
+        if user.session is not None:
+            access.sessions.close(user.session)
             record("a browser's session ends")
         response = Response(status=204)
         response.delete_cookie(
@@ -224,12 +224,12 @@ def _item(token: Token) -> TokenItem:
     )
 
 
-def _status(access: Access, own: Caller) -> SessionStatus:
-    expires = access.expires(own)
+def _status(access: Access, user: Caller) -> SessionStatus:
+    expires = access.expires(user)
     return SessionStatus(
-        name=own.name,
-        role=_name(own.role),
-        known=own.known,
-        session=own.session is not None,
+        name=user.name,
+        role=_name(user.role),
+        known=user.known,
+        session=user.session is not None,
         expires=None if expires is None else utc(expires),
     )

@@ -141,11 +141,11 @@ class Around(BaseModel):
 
 def around(network: Network) -> list[core.Surroundings]:
     """Surroundings of each bridge; other greenlets run in between, as many bridges take long."""
-    found = []
+    result = []
     for datapath_id, bridge in sorted(network.bridges.items()):
-        found.append(core.surroundings(bridge, datapath_id in network.datapaths, time.monotonic()))
+        result.append(core.surroundings(bridge, datapath_id in network.datapaths, time.monotonic()))
         hub.sleep(0)
-    return found
+    return result
 
 
 def link_ends(known: Iterable[core.Surroundings]) -> set[core.End]:
@@ -156,7 +156,7 @@ def link_ends(known: Iterable[core.Surroundings]) -> set[core.End]:
 
 def map_view(known: Iterable[core.Surroundings]) -> Map:
     """The map of these bridges."""
-    bridges = {own.datapath_id: own for own in known}
+    bridges = {bridge.datapath_id: bridge for bridge in known}
     merged = core.topology(bridges.values())
     return Map(
         bridges=[_bridge(bridges[datapath_id]) for datapath_id in sorted(bridges)],

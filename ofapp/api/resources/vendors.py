@@ -48,7 +48,7 @@ class Vendors:
     def prefixes(self, text: str) -> frozenset[int]:
         """Prefixes of all vendors whose name contains the text, ignoring case."""
         text = text.casefold()
-        return frozenset(own for own, name in self._read().items() if text in name.casefold())
+        return frozenset(prefix for prefix, name in self._read().items() if text in name.casefold())
 
     def _read(self) -> dict[int, str]:
         if self._names is not None:
@@ -100,11 +100,11 @@ def blueprint(network: Network) -> APIBlueprint:
     @local
     def named(query: Prefixes) -> Response:
         """The vendors of network cards, by the first halves of their addresses."""
-        found = {}
+        vendors = {}
         for text in query.prefix.lower().split(","):
             name = KNOWN.name(int(text.replace(":", ""), 16))
             if name is not None:
-                found[text] = name
-        return answer(VendorList(vendors=found))
+                vendors[text] = name
+        return answer(VendorList(vendors=vendors))
 
     return api

@@ -72,8 +72,8 @@ class LinuxRouter(Device):
                 sysctl("ipv4/ip_forward", 1)
                 for side, port in zip(Side, ports, strict=False):
                     (index,) = kernel.link_lookup(ifname=port)
-                    own, other = mac(side, _ROUTER_HOST).hex(":"), mac(side).hex(":")
-                    kernel.link("set", index=index, address=own)
+                    router, other = mac(side, _ROUTER_HOST).hex(":"), mac(side).hex(":")
+                    kernel.link("set", index=index, address=router)
                     kernel.addr("replace", index=index, address=GATEWAY[side], prefixlen=24)
                     kernel.neigh(
                         "replace", dst=ADDRESS[side], lladdr=other, ifindex=index, state="permanent"

@@ -107,8 +107,8 @@ class OvsBridge(Device):
             words += self._interface(port, mtu)
         self.switch.vsctl(*words)
         for port in ports:
-            found = self.switch.vsctl("get", "Interface", self.port(port), "ofport", "error")
-            number_, _, error = found.partition("\n")
+            answer = self.switch.vsctl("get", "Interface", self.port(port), "ofport", "error")
+            number_, _, error = answer.partition("\n")
             if not number_.isdigit():
                 raise BenchError(f"{self.label}: Open vSwitch cannot use {port}: {error.strip()}")
 

@@ -32,15 +32,15 @@ class Line:
 
 def lines(results: Results, metric: Metric) -> list[Line]:
     """Medians of every device; of several sizes the first (smallest) where size is not the axis."""
-    found = []
+    curves = []
     for device in devices(results):
         values: dict[float, float] = {}
         for at, runs in sorted(by_point(results, metric, device).items()):
             parameters = dict(at)
             values.setdefault(parameters[metric.column], summary(list(runs.values())).middle)
         if len(values) > 1:
-            found.append(Line(device, device, dict(sorted(values.items()))))
-    return found
+            curves.append(Line(device, device, dict(sorted(values.items()))))
+    return curves
 
 
 def _draw(axes: Axes, line: Line, dashes: str = "", *, alpha: float = 1.0) -> None:
@@ -63,51 +63,51 @@ def _plain(axis: Callable[[FuncFormatter], None]) -> None:
     axis(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
-def _ticks(axes: Axes, found: list[Line]) -> None:
+def _ticks(axes: Axes, curves: list[Line]) -> None:
     """A logarithmic scale whose ticks are the parameters that were measured at."""
     axes.set_xscale("log")
-    axes.set_xticks(sorted({value for line in found for value in line.values}))
+    axes.set_xticks(sorted({value for line in curves for value in line.values}))
     axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _throughput(results: Results, axes: Axes) -> bool:
-    found = lines(results, THROUGHPUT)
-    for line in found:
+    curves = lines(results, THROUGHPUT)
+    for line in curves:
         _draw(axes, line)
     axes.set(yscale="log", xlabel="frame size, octets", ylabel=THROUGHPUT.unit)
-    _ticks(axes, found)
-    return bool(found)
+    _ticks(axes, curves)
+    return bool(curves)
 
 
 def _latency(results: Results, axes: Axes) -> bool:
-    found = lines(results, P50)
-    for line in found:
+    curves = lines(results, P50)
+    for line in curves:
         _draw(axes, line)
     for line in lines(results, P99):
         _draw(axes, Line("_", line.device, line.values), ":", alpha=0.6)
     axes.set(
         yscale="log", xlabel="load, frames/s", ylabel="µs: median, and dotted the 99th percentile"
     )
-    _ticks(axes, found)
-    return bool(found)
+    _ticks(axes, curves)
+    return bool(curves)
 
 
 def _cpu(results: Results, axes: Axes) -> bool:
-    found = lines(results, CORES)
-    for line in found:
+    curves = lines(results, CORES)
+    for line in curves:
         _draw(axes, line)
     axes.set(xlabel="load, frames/s", ylabel="cores, without the generator's user time")
-    _ticks(axes, found)
-    return bool(found)
+    _ticks(axes, curves)
+    return bool(curves)
 
 
 def _addresses(results: Results, axes: Axes) -> bool:
-    found = lines(results, ADDRESSES)
-    for line in found:
+    curves = lines(results, ADDRESSES)
+    for line in curves:
         _draw(axes, line)
     axes.set(xlabel="hosts in turn", ylabel=ADDRESSES.unit, ylim=(0, None))
-    _ticks(axes, found)
-    return bool(found)
+    _ticks(axes, curves)
+    return bool(curves)
 
 
 _PLOTS: dict[str, tuple[str, Callable[[Results, Axes], bool]]] = {

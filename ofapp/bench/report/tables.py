@@ -54,11 +54,11 @@ def point(sample: Sample) -> Point:
 
 def by_point(results: Results, metric: Metric, device: str) -> dict[Point, dict[int, float]]:
     """The figures of a device by parameters, and by repetition."""
-    found: dict[Point, dict[int, float]] = defaultdict(dict)
+    values: dict[Point, dict[int, float]] = defaultdict(dict)
     for sample in results.samples:
         if sample.test is metric.test and sample.device == device and metric.key in sample.values:
-            found[point(sample)][sample.repetition] = sample.values[metric.key] * metric.factor
-    return found
+            values[point(sample)][sample.repetition] = sample.values[metric.key] * metric.factor
+    return values
 
 
 def devices(results: Results) -> list[str]:
@@ -75,10 +75,10 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def cell(found: Summary, capped: bool = False) -> str:
+def cell(result: Summary, capped: bool = False) -> str:
     """Median and spread; `≥` for what the generator and not the device limits."""
-    spread = f" ±{found.spread:.0%}" if found.runs > 1 else ""
-    return f"{'≥ ' if capped else ''}{number(found.middle)}{spread}"
+    spread = f" ±{result.spread:.0%}" if result.runs > 1 else ""
+    return f"{'≥ ' if capped else ''}{number(result.middle)}{spread}"
 
 
 def chapters(results: Results) -> list[Filled]:
@@ -188,19 +188,19 @@ def _take_in(columns: list[_Column], new: _Column) -> None:
 
 def _compare(results: Results, ours: str, theirs: str) -> list[tuple[Row, str]]:
     """The ratios of all figures that both have."""
-    found = []
+    rows = []
     for rank, metric in enumerate(COMPARED):
-        own, other = (by_point(results, metric, device) for device in (ours, theirs))
-        shared = [at for at in own if at in other]
+        mine, other = (by_point(results, metric, device) for device in (ours, theirs))
+        shared = [at for at in mine if at in other]
         for at in _representative(metric, shared):
-            each = ratios(own[at], other[at])
+            each = ratios(mine[at], other[at])
             if each:
                 middle = summary(each)
                 span = f" ({middle.low:.2f} to {middle.high:.2f})" if middle.runs > 1 else ""
                 less = " (less is better)" if metric.less else ""
                 name = f"{metric.title}{_where(at)}{less}"
-                found.append(((rank, at, name), f"{middle.middle:.3f}{span}"))
-    return found
+                rows.append(((rank, at, name), f"{middle.middle:.3f}{span}"))
+    return rows
 
 
 def _representative(metric: Metric, points: list[Point]) -> list[Point]:
@@ -237,12 +237,12 @@ def remarks(results: Results) -> list[str]:
 
 def _at_the_wire(results: Results) -> list[str]:
     wire = by_point(results, THROUGHPUT, "wire")
-    found = []
+    rows = []
     for device in devices(results):
-        own = by_point(results, THROUGHPUT, device)
-        shares = {at: ratios(own[at], wire[at]) for at in own if at in wire and device != "wire"}
+        mine = by_point(results, THROUGHPUT, device)
+        shares = {at: ratios(mine[at], wire[at]) for at in mine if at in wire and device != "wire"}
         sizes = [at for at, each in shares.items() if each and summary(each).middle >= AT_THE_WIRE]
         if sizes:
             listed = ", ".join(f"{dict(at)['size']:,.0f}" for at in sorted(sizes))
-            found.append(f"{device} at {listed} octets")
-    return found
+            rows.append(f"{device} at {listed} octets")
+    return rows

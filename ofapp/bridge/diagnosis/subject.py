@@ -93,18 +93,18 @@ def _with_address(bridge: Bridge, address: bytes) -> list[Subject]:
     """The hosts that have an address, use it, or were refused it."""
     hosts = {(each.vid, each.mac) for each in bridge.first_hop.having(address)}
     hosts |= hosts_of_ip(bridge, address)
-    found = {
+    ports = {
         Subject(place.port, place.vid, mac, address)
         for vid, mac in hosts
         for place in _places(bridge, mac)
         if place.vid == vid
     }
-    found |= {
+    ports |= {
         Subject(refused.port, refused.vid, refused.mac, address)
         for refused in bridge.first_hop.refused()
         if refused.address == address
     }
-    return sorted(found)[:MOST]
+    return sorted(ports)[:MOST]
 
 
 def _at_port(bridge: Bridge, name: str) -> list[Subject]:
@@ -117,7 +117,9 @@ def _at_port(bridge: Bridge, name: str) -> list[Subject]:
     macs = bound | {each.mac for each in refused}
     if port is not None:
         tables = fdb_tables(bridge).values()
-        macs |= {mac for own in tables for mac, entry in own.items() if entry.port == port.number}
+        macs |= {
+            mac for table in tables for mac, entry in table.items() if entry.port == port.number
+        }
     if len(macs) > MOST:
         return [Subject(name)]
     places = {place for mac in macs for place in _places(bridge, mac) if place.port == name}

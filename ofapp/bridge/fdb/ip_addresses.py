@@ -66,15 +66,15 @@ class IpAddresses:
 
     def hosts(self) -> Iterator[tuple[Host, tuple[bytes, ...]]]:
         """Hosts with known addresses that are in the FDB; changes meanwhile are safe."""
-        for key, own in list(self._addresses.items()):
+        for key, addresses in list(self._addresses.items()):
             host = key >> 48, key & MAC_MASK
             if self._fdb.get(*host) is not None:
-                yield host, own
+                yield host, addresses
 
     def having(self, address: bytes) -> frozenset[Host]:
         """Hosts in the FDB that have used the address."""
-        found = [key for key, own in self._addresses.items() if address in own]
-        hosts = ((key >> 48, key & MAC_MASK) for key in found)
+        keys = [key for key, own in self._addresses.items() if address in own]
+        hosts = ((key >> 48, key & MAC_MASK) for key in keys)
         return frozenset(host for host in hosts if self._fdb.get(*host) is not None)
 
     def hear(self, frames: Iterable[tuple[int, bytes]]) -> list[Effect]:

@@ -38,15 +38,15 @@ def numbered(names: Iterable[str], taken: Mapping[str, int]) -> dict[str, int]:
     There are `MOST` numbers: further names get none.
     """
     wanted = list(names)
-    found = {name: taken[name] for name in wanted if name in taken}
-    used = set(found.values())
+    numbers = {name: taken[name] for name in wanted if name in taken}
+    used = set(numbers.values())
     for name in wanted:
         free = (MAX_PORTS - (_preferred(name) + step) % MOST for step in range(MOST))
-        number = found.get(name) or next((number for number in free if number not in used), None)
+        number = numbers.get(name) or next((number for number in free if number not in used), None)
         if number is not None:
-            found[name] = number
+            numbers[name] = number
             used.add(number)
-    return {name: found[name] for name in wanted if name in found}
+    return {name: numbers[name] for name in wanted if name in numbers}
 
 
 def _preferred(name: str) -> int:

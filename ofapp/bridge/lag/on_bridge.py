@@ -127,14 +127,14 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
 
     def names(self, ports: Iterable[Port]) -> dict[int, str]:
         """The names of the bridge's ports by number, given the switch's."""
-        found = {}
+        result = {}
         for port in ports:
             lag = self._member_of(port)
             if lag is not None:
-                found[lag.number] = lag.name
+                result[lag.number] = lag.name
             elif not self._conflicts(port):
-                found[port.number] = port.name
-        return found
+                result[port.number] = port.name
+        return result
 
     def supposed(
         self, params: Mapping[str, LagParams]

@@ -114,7 +114,7 @@ def _member(status: MemberStatus, member: lacp.MemberStatus | None) -> MemberSta
         actor=_party(member.actor),
         partner=None if member.defaulted else _party(member.partner),
         counters=_counters(member),
-        churn=tuple(side for side, found in churn if found),
+        churn=tuple(side for side, present in churn if present),
     )
 
 

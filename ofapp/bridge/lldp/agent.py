@@ -137,11 +137,11 @@ class Agent:
             gone = self._receiver.forget(said.identity)
             return [] if gone is None else self._gone_events([gone], "it sent a shutdown", now)
         if heard.proof is not None:
-            found = self._own.recognise(heard.proof, heard.covered)
-            if isinstance(found, Doubt):
-                self.counters[found.value] += 1
-                return self._forged_events(now) if found is Doubt.FORGED else []
-            sender = found
+            match = self._own.recognise(heard.proof, heard.covered)
+            if isinstance(match, Doubt):
+                self.counters[match.value] += 1
+                return self._forged_events(now) if match is Doubt.FORGED else []
+            sender = match
         if sender == self.sender:
             return []
         crowded = self.crowded()

@@ -108,15 +108,15 @@ def _local(params: BridgeParams, port: Port) -> Local | None:
     if params.lldp is None or port.number == LOCAL_PORT:
         return None
     lag = params.lag_of(port.name)
-    own = params.port(port.name, port.number) if lag is None else params.port(lag)
+    port_params = params.port(port.name, port.number) if lag is None else params.port(lag)
     mirrors = params.policies.mirrors
-    listens = own.policy.monitor or (lag or port.name) in (mirror.to for mirror in mirrors)
-    if not own.lldp.enabled or own.policy.shutdown or listens:
+    listens = port_params.policy.monitor or (lag or port.name) in (mirror.to for mirror in mirrors)
+    if not port_params.lldp.enabled or port_params.policy.shutdown or listens:
         return None
     pvid, vlans = None, tuple[VlanName, ...]()
-    if not own.vlans.transparent:
-        pvid = own.vlans.pvid
+    if not port_params.vlans.transparent:
+        pvid = port_params.vlans.pvid
         names = sorted(params.vlan_names.items())
-        vlans = tuple(VlanName(vid, name) for vid, name in names if own.vlans.has(vid))
-    about = port.number, port.name, port.mac, port.up, own.lldp.link
+        vlans = tuple(VlanName(vid, name) for vid, name in names if port_params.vlans.has(vid))
+    about = port.number, port.name, port.mac, port.up, port_params.lldp.link
     return Local(*about, pvid, vlans[:MOST_VLANS])

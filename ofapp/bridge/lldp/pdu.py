@@ -103,10 +103,10 @@ def _decode(octets: bytes, oui: bytes, counters: Counter[str]) -> Heard:
     if len(octets) < _HEADER or octets[12:_HEADER] != ETHERTYPE:
         raise PduError("it is no LLDP: a tag, or another type")
     pdu = octets[_HEADER : _HEADER + MOST_OCTETS]
-    found = tlv.tlvs(pdu)
+    elements = tlv.tlvs(pdu)
     values: list[bytes] = []
     for wanted in _MANDATORY:
-        one = next(found, None)
+        one = next(elements, None)
         if one is None or one.type != wanted or not one.whole:
             raise PduError(f"its TLV {len(values) + 1} is not that of type {int(wanted)}")
         values.append(one.value)
@@ -115,7 +115,7 @@ def _decode(octets: bytes, oui: bytes, counters: Counter[str]) -> Heard:
     proof, covered, at = None, b"", sum(2 + len(value) for value in values)
     if known["ttl"]:  # after zero the rest is ignored (9.2.7.7.1)
         faulty = False
-        for one in found:
+        for one in elements:
             if one.type in _MANDATORY:
                 raise PduError(f"it has two TLVs of type {one.type}")
             if one.type == Type.ORGANIZATION and one.whole and one.value[:3] == oui:

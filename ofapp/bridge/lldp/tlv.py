@@ -77,9 +77,9 @@ def organization(oui: bytes, subtype: int, value: bytes) -> bytes:
     return tlv(Type.ORGANIZATION, oui + bytes((subtype,)) + value)
 
 
-def identifier(type_: int, own: Identifier) -> bytes:
+def identifier(type_: int, value: Identifier) -> bytes:
     """A chassis ID or port ID TLV on the wire."""
-    return tlv(type_, bytes((own.subtype,)) + own.octets)
+    return tlv(type_, bytes((value.subtype,)) + value.octets)
 
 
 def text(type_: int, words: str) -> bytes:
@@ -96,11 +96,11 @@ def management_address(address: str, mac: int) -> bytes:
     """A management address TLV (8.5.9) on the wire: the address, or the MAC address without one."""
     if address:
         ip = ip_address(address)
-        own = bytes((_IPV4 if ip.version == 4 else _IPV6,)) + ip.packed
+        value = bytes((_IPV4 if ip.version == 4 else _IPV6,)) + ip.packed
     else:
-        own = bytes((_ALL802,)) + mac.to_bytes(6, "big")
+        value = bytes((_ALL802,)) + mac.to_bytes(6, "big")
     interface = struct.pack("!BIB", _INTERFACE_UNKNOWN, 0, 0)
-    return tlv(Type.MANAGEMENT_ADDRESS, bytes((len(own),)) + own + interface)
+    return tlv(Type.MANAGEMENT_ADDRESS, bytes((len(value),)) + value + interface)
 
 
 def port_vlan_id(vid: int) -> bytes:
@@ -108,10 +108,10 @@ def port_vlan_id(vid: int) -> bytes:
     return organization(IEEE_8021, PORT_VLAN_ID, vid.to_bytes(2, "big"))
 
 
-def vlan_name(own: VlanName) -> bytes:
+def vlan_name(value: VlanName) -> bytes:
     """A VLAN name TLV (802.1Q-2018 D.2.3) on the wire."""
-    name = own.name.encode()[:MAX_VLAN_NAME]
-    return organization(IEEE_8021, VLAN_NAME, struct.pack("!HB", own.vid, len(name)) + name)
+    name = value.name.encode()[:MAX_VLAN_NAME]
+    return organization(IEEE_8021, VLAN_NAME, struct.pack("!HB", value.vid, len(name)) + name)
 
 
 def read_identifier(value: bytes) -> Identifier:

@@ -65,8 +65,8 @@ def parse_records(data: bytes, at: int, count: int, size: int) -> tuple[Record, 
             return None
         if 1 <= kind <= 6 and is_multicast(group):
             if total:
-                found = dict.fromkeys([data[i : i + size] for i in range(start, at, size)])
-                records.append(Record(kind, group, tuple([s for s in found if is_host(s)])))
+                sources = dict.fromkeys([data[i : i + size] for i in range(start, at, size)])
+                records.append(Record(kind, group, tuple([s for s in sources if is_host(s)])))
             else:
                 records.append(Record(kind, group))
         at += 4 * aux

@@ -415,8 +415,8 @@ class SnoopingOnBridge(Protocol[multicast.Params]):
             if isinstance(effect, ForwardTo):
                 effects += sent(policies, effect.ports, source, frame)
             elif isinstance(effect, SendUntagged):
-                own = tagged(effect.frame, effect.vid)
-                effects += sent(policies, effect.ports, None, own)
+                tagged_frame = tagged(effect.frame, effect.vid)
+                effects += sent(policies, effect.ports, None, tagged_frame)
             else:
                 effects.append(effect)
         return effects

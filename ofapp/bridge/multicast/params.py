@@ -96,8 +96,8 @@ class PortParams:
 
     def router(self, vid: int) -> int:
         """`mcast_router` that applies in a VLAN."""
-        own = self.vlans.get(vid)
-        return self.mcast_router if own is None or own.mcast_router is None else own.mcast_router
+        vlan = self.vlans.get(vid)
+        return self.mcast_router if vlan is None or vlan.mcast_router is None else vlan.mcast_router
 
 
 @dataclass(frozen=True, slots=True)

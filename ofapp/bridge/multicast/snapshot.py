@@ -124,13 +124,13 @@ def _member(member: GroupMember, vid: int, now: float) -> MemberInfo:
 
 def members(snooped: SnoopedVlan, now: float) -> list[MemberInfo]:
     """All memberships of a snooped VLAN, learned and permanent."""
-    found, vid = [], snooped.scope.vid
+    infos, vid = [], snooped.scope.vid
     for group in snooped.groups.values():
-        found += [_member(member, vid, now) for member in group.members.values()]
+        infos += [_member(member, vid, now) for member in group.members.values()]
         for port, kept in group.static.items():
             sources = sorted(source for source in kept if source is not None)
             without = kept.get(None, frozenset())
-            found.append(
+            infos.append(
                 MemberInfo(
                     vid,
                     text(group.address),
@@ -145,19 +145,19 @@ def members(snooped: SnoopedVlan, now: float) -> list[MemberInfo]:
                     (),
                 )
             )
-    return sorted(found, key=lambda info: (info.vid, info.group, info.port, info.permanent))
+    return sorted(infos, key=lambda info: (info.vid, info.group, info.port, info.permanent))
 
 
 def routers(snooped: SnoopedVlan, ports: Mapping[int, SnoopedPort], now: float) -> list[RouterInfo]:
     """Router ports of a snooped VLAN, whether they forward or not; ports: all of the bridge."""
-    found, scope = [], snooped.scope
+    infos, scope = [], snooped.scope
     for port in sorted(snooped.ports):
         known = ports.get(port)
         permanent = known is not None and known.params.router(scope.vid) == 2
         learned = snooped.routers.get(port)
         if permanent or learned is not None:
             heard = sorted({router for _, router in learned.heard}) if learned else []
-            found.append(
+            infos.append(
                 RouterInfo(
                     scope.vid,
                     scope.family.value,
@@ -168,7 +168,7 @@ def routers(snooped: SnoopedVlan, ports: Mapping[int, SnoopedPort], now: float) 
                     tuple(sorted({kind for kind, _ in learned.heard})) if learned else (),
                 )
             )
-    return found
+    return infos
 
 
 def querier(snooped: SnoopedVlan, now: float) -> QuerierInfo:

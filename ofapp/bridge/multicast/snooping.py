@@ -360,12 +360,12 @@ class Snooping:
                 if snooped.scope.enabled:
                     routed[kept.vid, kept.family] = kept.ports
                     snooped.restore(kept.ports, now)
-        found: dict[tuple[SnoopedVlan, bytes], dict[bytes | None, frozenset[int]]] = {}
+        restored: dict[tuple[SnoopedVlan, bytes], dict[bytes | None, frozenset[int]]] = {}
         for entry in groups:
             if entry.vid in self._vlans:
                 snooped = self._vlans[entry.vid][len(entry.group) == 16]
-                found.setdefault((snooped, entry.group), {})[entry.source] = entry.ports
-        for (snooped, address), entries in found.items():
+                restored.setdefault((snooped, entry.group), {})[entry.source] = entry.ports
+        for (snooped, address), entries in restored.items():
             restricted = routed.get((snooped.scope.vid, snooped.scope.family))
             restore_group(snooped, address, entries, restricted, shared.ports, now)
         return self._done(now)
@@ -378,17 +378,17 @@ class Snooping:
 
     def desired(self) -> list[SetGroup | SetUnregistered]:
         """All desired entries of the datapath, for a comparison with the switch's."""
-        found: list[SetGroup | SetUnregistered] = []
+        effects: list[SetGroup | SetUnregistered] = []
         for snooped in self._snooped_vlans():
             for group in snooped.groups.values():
-                found += [
+                effects += [
                     SetGroup(snooped.scope.vid, group.address, source, ports)
                     for source, ports in group.sent.items()
                 ]
             if snooped.sent is not None:
                 scope = snooped.scope
-                found.append(SetUnregistered(scope.vid, scope.family, snooped.sent))
-        return found
+                effects.append(SetUnregistered(scope.vid, scope.family, snooped.sent))
+        return effects
 
     def snapshot(self, now: float) -> Snapshot:
         """The state for display; takes time in proportion to its size."""

@@ -98,8 +98,8 @@ def read_neighbour(frame: bytes) -> Neighbour | Malformed:
         return BAD_ADDRESS  # 7.1.2
     if _contradicts(packet, kind, target, _SOURCE_ADDRESS in options):
         return BAD_ADDRESS
-    own = _SOURCE_ADDRESS if kind <= SOLICITATION else _TARGET_ADDRESS
-    address = options.get(own, [b""])[0]
+    option = _SOURCE_ADDRESS if kind <= SOLICITATION else _TARGET_ADDRESS
+    address = options.get(option, [b""])[0]
     if address and len(address) != 8:
         return BAD_OPTIONS
     prefixes = options.get(_PREFIX, []) if kind == ROUTER_ADVERTISEMENT else []

@@ -97,31 +97,31 @@ def cube(matches: Sequence[AclMatch]) -> Cube:
 @lru_cache(64)
 def levels(rules: tuple[AclRule, ...]) -> tuple[tuple[int, ...], ...]:
     """For each alternative of each rule how far it must be below the top priority."""
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     before: list[tuple[Cube, int]] = []
     for rule in rules:
-        own = [cube(matches) for matches in rule.matches]
+        cubes = [cube(matches) for matches in rule.matches]
         depths = tuple(
             1 + max((level for other, level in before if mine.meets(other)), default=-1)
-            for mine in own
+            for mine in cubes
         )
-        before += zip(own, depths, strict=True)
-        found.append(depths)
-    return tuple(found)
+        before += zip(cubes, depths, strict=True)
+        result.append(depths)
+    return tuple(result)
 
 
 @lru_cache(64)
 def hidden(rules: tuple[AclRule, ...]) -> Mapping[int, tuple[int, ...]]:
     """Rules that match no frame, and the earlier ones that match all of theirs; by position."""
-    found: dict[int, tuple[int, ...]] = {}
+    hiders: dict[int, tuple[int, ...]] = {}
     before: list[tuple[Cube, int]] = []
     for position, rule in enumerate(rules):
-        own = [cube(matches) for matches in rule.matches]
-        takers = {next((by for other, by in before if other.covers(mine)), None) for mine in own}
+        cubes = [cube(matches) for matches in rule.matches]
+        takers = {next((by for other, by in before if other.covers(mine)), None) for mine in cubes}
         if None not in takers:
-            found[position] = tuple(sorted(taker for taker in takers if taker is not None))
-        before += ((mine, position) for mine in own)
-    return found
+            hiders[position] = tuple(sorted(taker for taker in takers if taker is not None))
+        before += ((mine, position) for mine in cubes)
+    return hiders
 
 
 def list_number(name: str) -> int:
@@ -138,7 +138,7 @@ def passes(rules: Sequence[AclRule], matches: Sequence[AclMatch]) -> bool:
     """Whether some frame among these may be allowed."""
     wanted = cube(matches)
     return any(
-        rule.allow and any(cube(own).meets(wanted) for own in rule.matches) for rule in rules
+        rule.allow and any(cube(match).meets(wanted) for match in rule.matches) for rule in rules
     )
 
 

@@ -154,25 +154,27 @@ class Parameter:
 def declared(owner: type[Any]) -> Mapping[str, Parameter]:
     """The parameters of a dataclass by name, in its order."""
     hints = get_type_hints(owner, include_extras=True)
-    found = {
+    parameters = {
         field.name: _parameter(owner, field.name, field.default, hints[field.name])
         for field in fields(owner)
     }
-    return MappingProxyType({name: own for name, own in found.items() if own is not None})
+    return MappingProxyType(
+        {name: parameter for name, parameter in parameters.items() if parameter is not None}
+    )
 
 
 @cache
 def sections(owner: type[Any]) -> Mapping[str, tuple[type[Any], Section]]:
     """The sections of protocols that a dataclass has, by name: their types and declarations."""
     hints = get_type_hints(owner, include_extras=True)
-    found = {}
+    result = {}
     for name, hint in hints.items():
         if get_origin(hint) is Annotated:
             type_, *metadata = get_args(hint)
-            for own in metadata:
-                if isinstance(own, Section):
-                    found[name] = (get_args(type_) or (type_,))[0], own
-    return MappingProxyType(found)
+            for item in metadata:
+                if isinstance(item, Section):
+                    result[name] = (get_args(type_) or (type_,))[0], item
+    return MappingProxyType(result)
 
 
 def refusals(value: Any) -> Iterator[tuple[Parameter, Any]]:
@@ -185,7 +187,9 @@ def refusals(value: Any) -> Iterator[tuple[Parameter, Any]]:
 
 @cache
 def _defaults(owner: type) -> tuple[tuple[str, Any, Parameter], ...]:
-    return tuple((name, own.default, own) for name, own in declared(owner).items())
+    return tuple(
+        (name, parameter.default, parameter) for name, parameter in declared(owner).items()
+    )
 
 
 def _parameter(owner: type, name: str, default: object, hint: Any) -> Parameter | None:

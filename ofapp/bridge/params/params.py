@@ -110,15 +110,17 @@ class BridgeParams:
 
     def port(self, name: str, number: int = 0) -> PortParams:
         """The parameters of the port called `name`, with this number."""
-        found = self.ports.get(name) or self.numbered.get(number)
-        if found is not None:
-            return found
+        params = self.ports.get(name) or self.numbered.get(number)
+        if params is not None:
+            return params
         fitting = [pattern for pattern in self.ports if fnmatchcase(name, pattern)]
         return self.ports[max(fitting, key=len)] if fitting else _DEFAULT_PORT
 
     def lag_of(self, name: str) -> str | None:
         """The aggregation that the port called `name` is a member of."""
-        return next((lag for lag, own in self.lags.items() if name in own.members), None)
+        return next(
+            (lag for lag, lag_params in self.lags.items() if name in lag_params.members), None
+        )
 
 
 _DEFAULT_PORT = PortParams()

@@ -42,7 +42,7 @@ def take_in(
     table: PortTable, policies: PortPolicies, ports: Iterable[Port], counters: Counter[str]
 ) -> Arrivals:
     """Put ports into the table, each with a different number."""
-    found = Arrivals([], [], [], [])
+    arrivals = Arrivals([], [], [], [])
     added = 0
     refused = False
     for port in ports:
@@ -51,26 +51,26 @@ def take_in(
             continue
         if old is None and (why := table.no_room(added)):
             counters["ports_refused"] += 1
-            found.events.extend(_refuse(table, why))
+            arrivals.events.extend(_refuse(table, why))
             refused = True
             continue
-        found.changed.append((port, old is not None and usable(policies, old)))
+        arrivals.changed.append((port, old is not None and usable(policies, old)))
         if old is None:
             added += 1
-            found.events.append(port_event(PORT_ADDED, port, "was added"))
+            arrivals.events.append(port_event(PORT_ADDED, port, "was added"))
         elif old.name != port.name:
-            found.renamed.append((old.name, port.name))
-            found.events.append(port_event(PORT_RENAMED, port, f"was called {old.name} before"))
-            found.events.append(PortRenamed(port.number))
+            arrivals.renamed.append((old.name, port.name))
+            arrivals.events.append(port_event(PORT_RENAMED, port, f"was called {old.name} before"))
+            arrivals.events.append(PortRenamed(port.number))
         if old is None or old.name != port.name:
-            found.new.append(port)
+            arrivals.new.append(port)
             if port.number == LOCAL_PORT:
-                found.events.append(BridgeNamed())
-    for port, _ in found.changed:
+                arrivals.events.append(BridgeNamed())
+    for port, _ in arrivals.changed:
         table.put(port)
     if added and not refused:
-        found.events.extend(_room_again(table))
-    return found
+        arrivals.events.extend(_room_again(table))
+    return arrivals
 
 
 def departed(table: PortTable, ports: Iterable[Port]) -> list[Effect]:

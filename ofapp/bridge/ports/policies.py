@@ -50,7 +50,9 @@ class PortPolicies:
             numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
         }
         self._vlans = {
-            number: own.vlans for number, own in self._params.items() if self.takes_part(number)
+            number: params.vlans
+            for number, params in self._params.items()
+            if self.takes_part(number)
         }
         self.aware = any(not vlans.transparent for vlans in self._vlans.values())
         if alike:  # and maybe thousands
@@ -79,7 +81,7 @@ class PortPolicies:
             not self.aware
             and not self.checked
             and not self.aggregated
-            and all(own.policy == default for own in self._params.values())
+            and all(params.policy == default for params in self._params.values())
             and (not self._listeners and not self.ingress_copies and not self.egress_copies)
         )
 
@@ -136,14 +138,14 @@ class PortPolicies:
             if vlans.vids is not None:
                 listed |= vlans.untagged | (set() if vlans.vids == ALL_VIDS else vlans.vids)
         ordinary = frozenset((number, False) for number in self.others())
-        found: dict[_Signature, set[int]] = defaultdict(set)
+        vids_by_signature: dict[_Signature, set[int]] = defaultdict(set)
         for vid in listed:
             signature = frozenset(
                 (number, vlans.pops(vid)) for number, vlans in self._vlans.items() if vlans.has(vid)
             )
             if signature != ordinary:
-                found[signature].add(vid)
-        return {min(vids): frozenset(vids) for vids in found.values()}
+                vids_by_signature[signature].add(vid)
+        return {min(vids): frozenset(vids) for vids in vids_by_signature.values()}
 
 
 def _spoken_of(vlans: PortVlans) -> frozenset[int]:

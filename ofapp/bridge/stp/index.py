@@ -81,12 +81,12 @@ class Wakes:
 
     def due(self, now: float) -> list[TreePort]:
         """Take out the ports that are due by `now`, PORTION at most; the others come next."""
-        found: dict[int, TreePort] = {}
-        while self._heap and self._heap[0][0] <= now and len(found) < PORTION:
+        ports: dict[int, TreePort] = {}
+        while self._heap and self._heap[0][0] <= now and len(ports) < PORTION:
             when, number = heappop(self._heap)
             if self._counts(when, number):
-                found[number] = self._ports[number]
-        return list(found.values())
+                ports[number] = self._ports[number]
+        return list(ports.values())
 
     def _counts(self, when: float, number: int) -> bool:
         port = self._ports.get(number)

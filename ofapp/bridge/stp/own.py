@@ -99,8 +99,8 @@ class OwnTrees:
 
     def find(self, bridge_id: int) -> Tree | None:
         """The one tree of a bridge, by its identifier with any priority."""
-        found = self._trees.get(bridge_id & ADDRESS_MASK, ())
-        return found[0] if len(found) == 1 else None
+        trees = self._trees.get(bridge_id & ADDRESS_MASK, ())
+        return trees[0] if len(trees) == 1 else None
 
     def believe(self, asking: Tree, port: TreePort) -> bool:
         """Whether a root received on a port of `asking` may still be valid.  It is not when

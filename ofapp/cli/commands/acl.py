@@ -31,8 +31,8 @@ def show(
     acls = []
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
-        found = client.get(path_of(known, "acls"))
-        acls += [about | acl | {"metered": found["metered"]} for acl in found["acls"]]
+        answer = client.get(path_of(known, "acls"))
+        acls += [about | acl | {"metered": answer["metered"]} for acl in answer["acls"]]
     if details and not json:
         _print_details(acls)
     else:

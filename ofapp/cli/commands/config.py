@@ -63,9 +63,9 @@ def show(
     """Show what runs now, as a file that would make it so."""
     wanted = None if bridge is None else client.bridges(bridge)[0]["datapath_id"]
     status = client.get("/v1/config")
-    bridges = [own for own in status["bridges"] if wanted in (None, own["datapath_id"])]
+    bridges = [bridge for bridge in status["bridges"] if wanted in (None, bridge["datapath_id"])]
     if as_json:
-        print_json({"bridges": {own["datapath_id"]: own["config"] for own in bridges}})
+        print_json({"bridges": {bridge["datapath_id"]: bridge["config"] for bridge in bridges}})
         return
     for line in _lines(status, bridges):
         say(line.rstrip("\n"))
@@ -98,11 +98,11 @@ def reload(
         return
     for warning in answer["warnings"]:
         say(f"warning: {warning}", err=True)
-    for own in answer["bridges"]:
-        say(f"{own['name']} ({own['datapath_id']}){_counts(own)}")
-        for change in own["changes"]:
-            say(f"  {change}{_RUN_TIME if change in own['dropped'] else ''}")
-        for line in own["lines"]:
+    for bridge in answer["bridges"]:
+        say(f"{bridge['name']} ({bridge['datapath_id']}){_counts(bridge)}")
+        for change in bridge["changes"]:
+            say(f"  {change}{_RUN_TIME if change in bridge['dropped'] else ''}")
+        for line in bridge["lines"]:
             say(f"    {line}")
     say(f"{'would be: ' if dry_run else ''}{answer['message']}")
 
@@ -160,11 +160,13 @@ def push(
 
 def _member_lines(members: list[Json]) -> list[str]:
     lines = []
-    for own in members:
-        does = "its machine's file" if own["revision"] is None else f"revision {own['revision']}"
-        differs = "; its machine's file says something else" if own["differs"] else ""
-        error = f"; it cannot do as the last one says: {own['error']}" if own["error"] else ""
-        lines.append(f"member {own['name']}: {does}{differs}{error}")
+    for member in members:
+        does = (
+            "its machine's file" if member["revision"] is None else f"revision {member['revision']}"
+        )
+        differs = "; its machine's file says something else" if member["differs"] else ""
+        error = f"; it cannot do as the last one says: {member['error']}" if member["error"] else ""
+        lines.append(f"member {member['name']}: {does}{differs}{error}")
     return lines
 
 
@@ -188,10 +190,10 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
     if not bridges:
         return [*lines, "bridges: {}\n"]
     lines.append("bridges:\n")
-    for own in bridges:
-        lines.append(f'  "{own["datapath_id"]}":  {_comment(own["name"])}\n')
-        lines += [f"    {_comment(f'at run time: {change}')}\n" for change in own["since"]]
-        lines += [f"    {line}\n" for line in yaml_text(own["config"]).rstrip("\n").split("\n")]
+    for bridge in bridges:
+        lines.append(f'  "{bridge["datapath_id"]}":  {_comment(bridge["name"])}\n')
+        lines += [f"    {_comment(f'at run time: {change}')}\n" for change in bridge["since"]]
+        lines += [f"    {line}\n" for line in yaml_text(bridge["config"]).rstrip("\n").split("\n")]
     return lines
 
 

@@ -56,13 +56,13 @@ def doctor(
         host = observe(kernel, db or default_database())
     if name is not None and host.switch.bridge(name) is None:
         raise typer.Exit(_diagnose_hosts(Client(api), host.switch, name, json))
-    found = diagnose(host, _ask(api), name)
+    findings = diagnose(host, _ask(api), name)
     if json:
-        print_json([_as_json(finding) for finding in found])
+        print_json([_as_json(finding) for finding in findings])
     else:
-        _show(found)
-    if found:
-        raise typer.Exit(1 if any(finding.fatal for finding in found) else WARNINGS)
+        _show(findings)
+    if findings:
+        raise typer.Exit(1 if any(finding.fatal for finding in findings) else WARNINGS)
 
 
 def _diagnose_hosts(client: Client, switch: Switch, name: str, json: bool) -> int:
@@ -87,13 +87,13 @@ def _diagnose_hosts(client: Client, switch: Switch, name: str, json: bool) -> in
 
 def _hosts(client: Client, bridges: list[Json], names: Iterable[str]) -> list[Json]:
     """The hosts that ports or addresses stand for, as the controller diagnoses them."""
-    found: list[Json] = []
+    hosts: list[Json] = []
     for name in names:
         for bridge in bridges:
             with suppress(ApiError):
                 known = client.get(path_of(bridge, "diagnosis"), {"host": name})["hosts"]
-                found += [{"bridge": bridge["name"], **host} for host in known]
-    return found
+                hosts += [{"bridge": bridge["name"], **host} for host in known]
+    return hosts
 
 
 def _show_host(host: Json) -> None:
@@ -133,18 +133,18 @@ def _ask(url: str) -> ControllerReport:
     return ControllerReport(url, None, bridges, trees, lags, members, invalid, unsaved)
 
 
-def _show(found: tuple[Finding, ...]) -> None:
+def _show(findings: tuple[Finding, ...]) -> None:
     from ofapp.deploy.finding import grouped
 
-    if not found:
+    if not findings:
         say("nothing is wrong")
         return
-    for group in grouped(found):
+    for group in grouped(findings):
         kind = "error" if group.fatal else "warning"
         say(f"{kind}: {_places(group.places)}: {group.problem}", bold=True)
         say(f"    {group.fix}")
-    errors = sum(finding.fatal for finding in found)
-    say(f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}")
+    errors = sum(finding.fatal for finding in findings)
+    say(f"{_count(errors, 'error')}, {_count(len(findings) - errors, 'warning')}")
 
 
 def _places(places: tuple[str, ...]) -> str:

@@ -59,10 +59,10 @@ def events(
         return
     chosen = {"since": _start(since), "kind": kind}
     if not follow:
-        found = client.get("/v1/events", chosen)
-        for event in found["events"]:
+        answer = client.get("/v1/events", chosen)
+        for event in answer["events"]:
             _show(event, json)
-        report_silent(found)
+        report_silent(answer)
         return
     try:
         for event in client.events({**chosen, "severity": "info"}):
@@ -72,11 +72,11 @@ def events(
 
 
 def _show_kinds(client: Client, chosen: str | None, json: bool) -> None:
-    found = client.get("/v1/events/kinds", {"kind": chosen})["kinds"]
+    kinds = client.get("/v1/events/kinds", {"kind": chosen})["kinds"]
     if json:
-        print_json(found)
+        print_json(kinds)
         return
-    for one in found:
+    for one in kinds:
         say(f"{one['kind']} ({'/'.join(one['severities'])}, {one['count']} so far)", bold=True)
         say(f"    {one['meaning']}")
         if one["remedy"]:

@@ -175,12 +175,12 @@ def held(
     client: Client = CONNECT,
 ) -> None:
     """Show the addresses that are held down, because they flap or belong to a sticky port."""
-    found = [
+    entries = [
         entry | {"bridge": known["name"]}
         for known in client.bridges(bridge)
         for entry in client.get(path_of(known, "fdb", "held"))["held"]
     ]
-    show_table(_HELD, found, json)
+    show_table(_HELD, entries, json)
 
 
 @app.command()

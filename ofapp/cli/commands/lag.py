@@ -36,8 +36,8 @@ def _bridges(client: Client, bridge: str | None, lag: str | None) -> list[Json]:
         _no_aggregation(client, bridge)
     bridges = [client.get(path_of(known, "lags")) for known in client.bridges(bridge)]
     if lag is not None:
-        bridges = [own | {"lags": _called(own["lags"], lag)} for own in bridges]
-        if not any(own["lags"] for own in bridges):
+        bridges = [bridge | {"lags": _called(bridge["lags"], lag)} for bridge in bridges]
+        if not any(bridge["lags"] for bridge in bridges):
             raise ApiError(f"bridge {bridge} has no aggregation {lag}")
     return bridges
 
@@ -45,10 +45,10 @@ def _bridges(client: Client, bridge: str | None, lag: str | None) -> list[Json]:
 def _no_aggregation(client: Client, name: str) -> None:
     """ApiError if the name is not a bridge, but an aggregation."""
     known = client.bridges()
-    if any(name in (own["name"], own["datapath_id"]) for own in known):
+    if any(name in (bridge["name"], bridge["datapath_id"]) for bridge in known):
         return
-    lags = {own["name"]: client.get(path_of(own, "lags"))["lags"] for own in known}
-    having = [bridge for bridge, own in lags.items() if _called(own, name)]
+    lags = {bridge["name"]: client.get(path_of(bridge, "lags"))["lags"] for bridge in known}
+    having = [bridge for bridge, listed in lags.items() if _called(listed, name)]
     if having:
         which = " or ".join(f"`ofapp lag show {bridge} {name}`" for bridge in having)
         raise ApiError(f"{name} is an aggregation and no bridge: give its bridge as well, {which}")
@@ -58,11 +58,14 @@ def _show(bridges: list[Json], bridge: str | None, json: bool) -> None:
     if json:
         print_json(bridges)
         return
-    if not any(own["lags"] for own in bridges):
+    if not any(bridge["lags"] for bridge in bridges):
         where = "any bridge" if bridge is None else f"bridge {bridge}"
         say(f"There is no aggregation on {where}; `lags:` in the configuration file makes one.")
         return
-    show_table(_COLUMNS, [row for own in bridges for lag in own["lags"] for row in _rows(own, lag)])
+    show_table(
+        _COLUMNS,
+        [row for bridge in bridges for lag in bridge["lags"] for row in _rows(bridge, lag)],
+    )
 
 
 def _owners() -> list[type]:

@@ -51,16 +51,16 @@ def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> N
     if json:
         print_json(answers)
         return
-    if not any(own["enabled"] for own in answers):
+    if not any(answer["enabled"] for answer in answers):
         say(
             "LLDP is off. `lldp: {enabled: true}` in the configuration file turns it on, and"
             " `ofapp lldp set BRIDGE --on` until the file changes that."
         )
         return
     if statistics:
-        show_table(_COUNTERS, [port for own in answers for port in _of(own)])
+        show_table(_COUNTERS, [port for answer in answers for port in _of(answer)])
         return
-    show_table(_COLUMNS, [row for own in answers for port in _of(own) for row in _rows(port)])
+    show_table(_COLUMNS, [row for answer in answers for port in _of(answer) for row in _rows(port)])
 
 
 def _params() -> ModuleType:
@@ -72,8 +72,8 @@ def _params() -> ModuleType:
 add_protocol_settings(app, "lldp", "LLDP", _params)
 
 
-def _of(own: Json) -> list[Json]:
-    return [port | {"bridge": own["bridge"]} for port in own["ports"]]
+def _of(answer: Json) -> list[Json]:
+    return [port | {"bridge": answer["bridge"]} for port in answer["ports"]]
 
 
 def _rows(port: Json) -> list[Json]:

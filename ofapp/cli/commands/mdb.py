@@ -79,17 +79,17 @@ def show(
         "type": None if type_ is None else type_.value,
     }
     known = client.bridges_with(port, bridge)
-    found = []
+    entries = []
     for one in known:
         path = path_of(one, "mdb")
-        found += [entry | {"bridge": one["name"]} for entry in client.entries(path, query)]
+        entries += [entry | {"bridge": one["name"]} for entry in client.entries(path, query)]
     if json:
-        shaped = [row for entry in found for row in _as_iproute2(entry, details, statistics)]
+        shaped = [row for entry in entries for row in _as_iproute2(entry, details, statistics)]
         routers = _routers(client, known, statistics) if details else {}
         print_json([{"mdb": shaped, "router": routers}])
         return
     columns = [*_COLUMNS, *(["hosts"] if details else []), *(["bridge"] if len(known) > 1 else [])]
-    show_table(columns, found)
+    show_table(columns, entries)
 
 
 @app.command()
@@ -200,14 +200,14 @@ def _as_iproute2(entry: Json, details: bool, statistics: bool) -> Iterator[Json]
     the group's list as well.
     """
     for source in entry["sources"]:
-        own = {
+        shaped = {
             **entry,
             "source": source["address"],
             "filter_mode": "include",
             "sources": [],
             "timer": None,
         }
-        yield _object(own, ["blocked"] if source["blocked"] else [], details, statistics)
+        yield _object(shaped, ["blocked"] if source["blocked"] else [], details, statistics)
     yield _object(entry, [], details, statistics)
 
 
@@ -244,7 +244,7 @@ def _timer(left: float | None) -> str:
 
 def _routers(client: Client, bridges: list[Json], statistics: bool) -> dict[str, list[Json]]:
     """Router ports by bridge; one in several VLANs is listed once, with the longest time."""
-    found: dict[str, list[Json]] = {}
+    routers: dict[str, list[Json]] = {}
     for bridge in bridges:
         status = client.get(path_of(bridge, "multicast"))
         left: dict[str, float] = {}
@@ -260,5 +260,5 @@ def _routers(client: Client, bridges: list[Json], statistics: bool) -> dict[str,
             if statistics:
                 shaped["timer"] = _timer(None if name in permanent else timer)
                 shaped["type"] = "permanent" if name in permanent else "temp"
-            found.setdefault(bridge["name"], []).append(shaped)
-    return found
+            routers.setdefault(bridge["name"], []).append(shaped)
+    return routers

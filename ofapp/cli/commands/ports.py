@@ -100,13 +100,13 @@ def set_(
 
 
 def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
-    found = []
+    ports = []
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
         query = {"counters": "true"} if counters else None
         for port in client.get(path_of(known, "ports"), query)["ports"]:
-            found.append(about | port)
-    return found
+            ports.append(about | port)
+    return ports
 
 
 def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:

@@ -49,8 +49,8 @@ def show(
 
 
 def _show_bridge(status: Json, detail: bool) -> None:
-    own = status["parameters"]
-    version = "STP" if own["force_version"] == 0 else "RSTP"
+    params = status["parameters"]
+    version = "STP" if params["force_version"] == 0 else "RSTP"
     away = "" if status["connected"] else ", its switch is away; last known state"
     say(f"{status['bridge']}: {version if status['enabled'] else 'off'}{away}", bold=True)
     if status["bridge_id"] is not None:
@@ -76,14 +76,14 @@ def _bridge_pairs(status: Json, detail: bool) -> list[tuple[str, str]]:
         ("topology change", _change(change)),
     ]
     if detail:
-        own = status["parameters"]
+        params = status["parameters"]
         pairs += [
-            ("own times", _times(own)),
+            ("own times", _times(params)),
             ("root's age", f"{times['message_age']:g}"),
-            ("priority", str(own["priority"])),
-            ("hold count", str(own["transmit_hold_count"])),
-            ("force version", str(own["force_version"])),
-            ("guard recovery", f"{own['bpdu_guard_recovery']:g} s"),
+            ("priority", str(params["priority"])),
+            ("hold count", str(params["transmit_hold_count"])),
+            ("force version", str(params["force_version"])),
+            ("guard recovery", f"{params['bpdu_guard_recovery']:g} s"),
         ]
     return pairs
 
@@ -122,9 +122,9 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def _port_pairs(port: Json) -> list[tuple[str, str]]:
-    edge, link, own = port["edge"], port["point_to_point"], port["parameters"]
+    edge, link, params = port["edge"], port["point_to_point"], port["parameters"]
     designated = port["designated"]
-    switched_on = [name for name in own if own[name] is True and name not in _SHOWN_OTHERWISE]
+    switched_on = [name for name in params if params[name] is True and name not in _SHOWN_OTHERWISE]
     pairs = [
         ("role", port["role"]),
         ("state", f"{port['state']} ({port['reason']})"),
@@ -135,8 +135,8 @@ def _port_pairs(port: Json) -> list[tuple[str, str]]:
     ]
     if designated is not None:
         pairs += [
-            ("port id", f"{port['port_id']}, priority {own['priority']}"),
-            ("cost", f"{port['path_cost']} ({_cost_origin(own)})"),
+            ("port id", f"{port['port_id']}, priority {params['priority']}"),
+            ("cost", f"{port['path_cost']} ({_cost_origin(params)})"),
             ("designated root", f"{designated['root']}, cost {designated['cost']}"),
             ("designated", f"{designated['bridge']}, port {designated['port']}"),
             ("these are", port["information"]),
@@ -156,8 +156,8 @@ def _port_pairs(port: Json) -> list[tuple[str, str]]:
 _SHOWN_OTHERWISE = ("admin_edge", "auto_edge")
 
 
-def _cost_origin(own: Json) -> str:
-    return "of its speed" if own["path_cost"] is None else "set"
+def _cost_origin(params: Json) -> str:
+    return "of its speed" if params["path_cost"] is None else "set"
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -33,10 +33,10 @@ class TokenRole(StrEnum):
 
 
 def _seconds(text: str) -> int:
-    found = re.fullmatch(r"([1-9][0-9]{0,8})([smhdwy])", text)
-    if found is None:
+    match = re.fullmatch(r"([1-9][0-9]{0,8})([smhdwy])", text)
+    if match is None:
         raise typer.BadParameter(f"{text}: write a number and s, m, h, d, w or y, such as 30d")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 @app.command()

@@ -75,19 +75,19 @@ def taken(text: str, now: float) -> Taken:
     """Read the values that are shown from /metrics."""
     from prometheus_client.parser import text_string_to_metric_families
 
-    found = Taken(now, Counter(), {}, {}, 0.0)
+    values = Taken(now, Counter(), {}, {}, 0.0)
     processor = 0.0
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             if sample.name in _NUMBERS or sample.name in _RATES:
                 datapath_id = sample.labels["datapath_id"]
-                found.bridges[datapath_id] = sample.labels["bridge"]
-                found.sums[sample.name, datapath_id] += sample.value  # type: ignore[assignment]
+                values.bridges[datapath_id] = sample.labels["bridge"]
+                values.sums[sample.name, datapath_id] += sample.value  # type: ignore[assignment]
             elif sample.name == _LATENESS:
-                found.late[float(sample.labels["le"])] = sample.value
+                values.late[float(sample.labels["le"])] = sample.value
             elif sample.name == "process_cpu_seconds_total":
                 processor = sample.value
-    return found._replace(processor=processor)
+    return values._replace(processor=processor)
 
 
 def lateness(now: Taken, before: Taken | None) -> float | None:
@@ -100,7 +100,9 @@ def lateness(now: Taken, before: Taken | None) -> float | None:
 
 
 def _show(now: Taken, before: Taken | None) -> None:
-    connected = sum(bool(now.sums["ofapp_bridge_connected", own]) for own in now.bridges)
+    connected = sum(
+        bool(now.sums["ofapp_bridge_connected", datapath_id]) for datapath_id in now.bridges
+    )
     late = lateness(now, before)
     said = [f"{len(now.bridges)} bridges, {connected} of them connected"]
     if late is not None:
@@ -110,13 +112,15 @@ def _show(now: Taken, before: Taken | None) -> None:
         said.append(f"{used:.0%} of a processor")
     say("; ".join(said), bold=True)
     header = ["BRIDGE", "STATE", "PORTS-UP", "FDB", "ECHO-MS", *_RATES.values()]
-    rows = [_row(own, name, now, before) for own, name in sorted(now.bridges.items())]
+    rows = [
+        _row(datapath_id, name, now, before) for datapath_id, name in sorted(now.bridges.items())
+    ]
     print_table(header, rows)
 
 
-def _row(own: str, name: str, now: Taken, before: Taken | None) -> list[str]:
+def _row(datapath_id: str, name: str, now: Taken, before: Taken | None) -> list[str]:
     def number(what: str) -> float:
-        return now.sums[what, own]
+        return now.sums[what, datapath_id]
 
     state = "away"
     if number("ofapp_bridge_connected"):
@@ -125,12 +129,16 @@ def _row(own: str, name: str, now: Taken, before: Taken | None) -> list[str]:
     return [
         *(name, state, f"{number('ofapp_port_up'):.0f}", f"{number('ofapp_fdb_entries'):.0f}"),
         f"{echo * 1000:.1f}" if echo else "-",
-        *(_rate(what, own, now, before) for what in _RATES),
+        *(_rate(what, datapath_id, now, before) for what in _RATES),
     ]
 
 
-def _rate(what: str, own: str, now: Taken, before: Taken | None) -> str:
-    if before is None or (what, own) not in before.sums or (what, own) not in now.sums:
+def _rate(what: str, datapath_id: str, now: Taken, before: Taken | None) -> str:
+    if (
+        before is None
+        or (what, datapath_id) not in before.sums
+        or (what, datapath_id) not in now.sums
+    ):
         return "-"
-    more = now.sums[what, own] - before.sums[what, own]
+    more = now.sums[what, datapath_id] - before.sums[what, datapath_id]
     return "-" if more < 0 else f"{more / (now.at - before.at):.0f}"

@@ -91,12 +91,12 @@ def _as_iproute2(port: Json) -> Json:
 
 def _ranges(first: int, last: int, apart: set[int]) -> list[Json]:
     """Split a range: each VLAN of `apart` becomes a separate entry."""
-    found: list[Json] = []
+    ranges: list[Json] = []
     for vid in [*sorted(vid for vid in apart if first <= vid <= last), last + 1]:
         if vid > first:
             more = {"vlanEnd": vid - 1} if vid - 1 > first else {}
-            found.append({"vlan": first} | more)
+            ranges.append({"vlan": first} | more)
         if vid <= last:
-            found.append({"vlan": vid})
+            ranges.append({"vlan": vid})
         first = vid + 1
-    return found
+    return ranges

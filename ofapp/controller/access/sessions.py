@@ -47,9 +47,9 @@ class Sessions:
         """Open a session; gives its key."""
         for key in [key for key, session in self._open.items() if session.over(now)]:
             del self._open[key]
-        own = [key for key, session in self._open.items() if session.digest == digest]
-        if len(own) >= OF_TOKEN:
-            del self._open[own[0]]
+        keys = [key for key, session in self._open.items() if session.digest == digest]
+        if len(keys) >= OF_TOKEN:
+            del self._open[keys[0]]
         elif len(self._open) >= MOST:
             self._open.popitem(last=False)
         made = secrets.token_urlsafe(32)

@@ -64,8 +64,8 @@ class Alone:
 
     waits = False
 
-    def __init__(self, own: int = 1) -> None:
-        self._own = own
+    def __init__(self, count: int = 1) -> None:
+        self._own = count
 
     def agents(self) -> OwnAgents:
         """See `Owners`."""

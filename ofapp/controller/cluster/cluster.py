@@ -99,15 +99,17 @@ class Cluster:
 
     waits = True
 
-    def __init__(self, history: History, own: Membership, state: SharedState, emit: Emit) -> None:
-        keys = own.keys
-        self.name, self.cluster = own.name, keys.cluster
+    def __init__(
+        self, history: History, membership: Membership, state: SharedState, emit: Emit
+    ) -> None:
+        keys = membership.keys
+        self.name, self.cluster = membership.name, keys.cluster
         self._keys = keys
         self.history, etcd = history, history.etcd
-        self.members = Members(etcd, keys.root, own.name, emit, own.place)
+        self.members = Members(etcd, keys.root, membership.name, emit, membership.place)
         self.claims = Claims(etcd, keys)
-        self.lease_keeper = LeaseKeeper(etcd, own.lease, self)
-        self.health = EtcdHealth(etcd, emit, own.lease)
+        self.lease_keeper = LeaseKeeper(etcd, membership.lease, self)
+        self.health = EtcdHealth(etcd, emit, membership.lease)
         generation_bases = GenerationBases(etcd, keys, self.claims, emit)
         cluster = number("a cluster of ofapp", keys.cluster)
         self._unreachable = Unreachable(etcd, keys, self)
@@ -231,14 +233,17 @@ class Cluster:
 
     def expected(self) -> set[int]:
         """The switches that have an owner, or should have one soon."""
-        waiting = {own for own, one in self._waiting.items() if not one.foreign}
+        waiting = {datapath_id for datapath_id, one in self._waiting.items() if not one.foreign}
         claimed = {claim.datapath_id for claim in self.claims.all()}
         return waiting | claimed | set(self.claims.freed(EXPECTED))
 
     def owned(self) -> dict[int, bool]:
         """The switches that are connected here, and whether each is known to have an owner."""
         there = sorted({*self._waiting, *self._owned})
-        return {own: self.current and self.claims.of(own) is not None for own in there}
+        return {
+            datapath_id: self.current and self.claims.of(datapath_id) is not None
+            for datapath_id in there
+        }
 
     @property
     def lease(self) -> int:
@@ -247,7 +252,9 @@ class Cluster:
 
     def could_serve(self) -> list[Claim]:
         """Claims of switches that have an owner, and that this member could serve."""
-        waiting = (self.claims.of(own) for own, one in self._waiting.items() if one.ready)
+        waiting = (
+            self.claims.of(datapath_id) for datapath_id, one in self._waiting.items() if one.ready
+        )
         return [claim for claim in waiting if claim is not None]
 
     def before(self, name: str, claim: Claim) -> int | None:

@@ -287,28 +287,32 @@ class Reloader:
         return plan
 
     def _preview(self, plan: Plan) -> list[BridgeReload]:
-        return [_of_bridge(own, self.configurator.preview(own), True) for own in plan.changed]
+        return [
+            _of_bridge(bridge, self.configurator.preview(bridge), True) for bridge in plan.changed
+        ]
 
     def _apply(self, plan: Plan) -> tuple[tuple[Ticket, ...], list[BridgeReload]]:
         """Apply a plan to all bridges, and wait until its messages are sent to the switches."""
         self.shared.running.config = plan.config
         self._guard.accept(plan.config, save=self.pushed is None)
         self.loaded, self.valid = time.time(), True
-        applied = [(own, self.configurator.set(own)) for own in plan.bridges]
-        for own in plan.bridges:
-            self.configurator.settled(own.bridge)
+        applied = [(bridge, self.configurator.set(bridge)) for bridge in plan.bridges]
+        for bridge in plan.bridges:
+            self.configurator.settled(bridge.bridge)
         saved = tuple(each.saved for _, each in applied)
-        return saved, [_of_bridge(own, each.changed()) for own, each in applied if own.changes]
+        return saved, [
+            _of_bridge(bridge, each.changed()) for bridge, each in applied if bridge.changes
+        ]
 
     def _reloaded(self, outcome: Reload) -> None:
         data = {
             "bridges": {
-                f"{own.datapath_id:016x}": {
-                    "changes": list(own.changes),
-                    "dropped": list(own.dropped),
-                    "sent": own.sent,
+                f"{bridge.datapath_id:016x}": {
+                    "changes": list(bridge.changes),
+                    "dropped": list(bridge.dropped),
+                    "sent": bridge.sent,
                 }
-                for own in outcome.bridges
+                for bridge in outcome.bridges
             },
             "restart": list(outcome.restart),
             "milliseconds": outcome.milliseconds,

@@ -136,7 +136,7 @@ class EntryStore(Store[RunTimeEntries]):
     def _forget_unrequested(self) -> None:
         if len(self._values) <= MAX_UNREQUESTED:
             return
-        unrequested = [known for known, own in self._values.items() if not own.requested]
+        unrequested = [known for known, entries in self._values.items() if not entries.requested]
         unrequested.sort(key=lambda known: bool(self._values[known].entries))
         for datapath_id in unrequested[:-MAX_UNREQUESTED]:
             if self._values[datapath_id].entries:

@@ -135,9 +135,9 @@ class MdbEntry(UserEntry):
     @classmethod
     def filed(cls, settings: Settings) -> Iterator[MdbEntry]:
         """See `UserEntry`."""
-        for own in settings.mdb:
-            place = settings.vid(own.vlan), own.group, own.port
-            yield cls(*place, own.source, own.exclude, own.proto)
+        for entry in settings.mdb:
+            place = settings.vid(entry.vlan), entry.group, entry.port
+            yield cls(*place, entry.source, entry.exclude, entry.proto)
 
     @classmethod
     def present(cls, bridge: Bridge) -> Iterator[MdbEntry]:
@@ -185,15 +185,15 @@ class BindingEntry(UserEntry):
     @classmethod
     def filed(cls, settings: Settings) -> Iterator[BindingEntry]:
         """See `UserEntry`."""
-        for own in settings.bindings:
-            yield cls(settings.vid(own.vlan), own.mac, own.port, own.address)
+        for entry in settings.bindings:
+            yield cls(settings.vid(entry.vlan), entry.mac, entry.port, entry.address)
 
     @classmethod
     def present(cls, bridge: Bridge) -> Iterator[BindingEntry]:
         """See `UserEntry`."""
-        for own in bridge.first_hop.bindings():
-            if not own.origin.dynamic:
-                yield cls(own.vid, format_mac(own.mac), own.port, str(own.address))
+        for binding in bridge.first_hop.bindings():
+            if not binding.origin.dynamic:
+                yield cls(binding.vid, format_mac(binding.mac), binding.port, str(binding.address))
 
     @property
     def key(self) -> Hashable:

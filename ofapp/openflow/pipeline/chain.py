@@ -54,9 +54,9 @@ def parts_of(group: Group | None) -> frozenset[int]:
 
 def ports_of(groups: Mapping[int, Group]) -> dict[int, frozenset[int]]:
     """The ports that each of the groups is for, itself or by its parts."""
-    own = {number: group.ports for number, group in groups.items()}
+    members = {number: group.ports for number, group in groups.items()}
     return {
-        number: own[number].union(*(own.get(part, frozenset()) for part in parts_of(group)))
+        number: members[number].union(*(members.get(part, frozenset()) for part in parts_of(group)))
         for number, group in groups.items()
     }
 

@@ -37,7 +37,7 @@ _RULES = (
 )
 
 
-def lease_flow(own: int, address: int) -> Flow:
+def lease_flow(number: int, address: int) -> Flow:
     """The lease of the controller with the number `own`, 64 bits and not 0.
 
     Each matches another mask of the metadata with the value 0, so that all of them overlap.
@@ -46,7 +46,7 @@ def lease_flow(own: int, address: int) -> Flow:
     return Flow(
         TableId.OWNER,
         _PRIORITY,
-        (Match("metadata", 0, own),),
+        (Match("metadata", 0, number),),
         Feature.OWNER,
         serial=address,
         hard_timeout=LEASE,

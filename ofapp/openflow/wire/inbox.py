@@ -236,11 +236,11 @@ class Inbox:
         if not self._bulk:
             return None
         data, begin, end = self._bulk.popleft()
-        found, at = self._decode(data, begin, end)
+        batch, at = self._decode(data, begin, end)
         if at < end:
             self._bulk.appendleft((data, at, end))
         self.weight -= at - begin
-        return found
+        return batch
 
     # Inside
 
@@ -341,8 +341,8 @@ def _alike(data: bytes, at: int, length: int) -> int:
 
 def _first_frame(features: bytes) -> int | None:
     """Which of these packet-ins is the first with a frame of a protocol."""
-    found = [at for feature in _FEATURES if (at := features.find(feature)) >= 0]
-    return min(found, default=None)
+    positions = [at for feature in _FEATURES if (at := features.find(feature)) >= 0]
+    return min(positions, default=None)
 
 
 def _in_bulk(data: bytes, at: int) -> Trap | None:

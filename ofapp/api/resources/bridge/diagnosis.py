@@ -121,14 +121,16 @@ def _away(bridge: Bridge, datapath: Datapath | None) -> Reason | None:
 def _drops(bridge: Bridge, datapath: Datapath) -> dict[str, AclDrops]:
     """Count the frames that each access list has dropped."""
     datapath.ask_acl_counters()
-    counters, found = datapath.status().acl, {}
+    counters, drops = datapath.status().acl, {}
     for name, rules in bridge.params.policies.acls.items():
         frames: Counter[str] = Counter()
-        for rule in (*(own.name for own in rules if not own.allow), IMPLICIT):
+        for rule in (*(listed.name for listed in rules if not listed.allow), IMPLICIT):
             count = counters.matched(name, rule)
             frames[rule] += 0 if count is None else count.packets
-        for own in rules:
-            frames[own.name] += counters.over_rate(name, own.name) if own.rate is not None else 0
+        for entry in rules:
+            frames[entry.name] += (
+                counters.over_rate(name, entry.name) if entry.rate is not None else 0
+            )
         ((most, _),) = frames.most_common(1)
-        found[name] = AclDrops(frames.total(), most)
-    return found
+        drops[name] = AclDrops(frames.total(), most)
+    return drops

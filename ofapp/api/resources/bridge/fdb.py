@@ -187,22 +187,22 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
     static = static_entries(bridge)
     held = held_keys(bridge)
     entries = []
-    for vlan, mac, found in rows:
-        number = found.port if isinstance(found, CoreEntry) else found
+    for vlan, mac, value in rows:
+        number = value.port if isinstance(value, CoreEntry) else value
         port = ports.get(number)
         if port is None:
             port = ports[number] = port_ref(bridge, number).model_dump()
         if number == NO_PORT:
             port = {"number": None, "name": static.get((vlan, mac), "")}
         flags = []
-        if isinstance(found, CoreEntry):
-            type_ = "learned" if found.was_learned else found.type.value
-            if found.lasts:
-                flags.append(found.type.value)
+        if isinstance(value, CoreEntry):
+            type_ = "learned" if value.was_learned else value.type.value
+            if value.lasts:
+                flags.append(value.type.value)
             if (vlan, mac) in held:
                 flags.append("held")
-            updated: float | None = max(0.0, round(now - found.updated, 3))
-            used: float | None = max(0.0, round(now - found.used, 3))
+            updated: float | None = max(0.0, round(now - value.updated, 3))
+            used: float | None = max(0.0, round(now - value.used, 3))
         else:
             type_, updated, used = "local", None, None
         entries.append(
@@ -220,10 +220,10 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
     return entries
 
 
-def _bridge_entries(found: Sequence[tuple[Bridge, Row]]) -> list[dict[str, Any]]:
+def _bridge_entries(matches: Sequence[tuple[Bridge, Row]]) -> list[dict[str, Any]]:
     """Shape: `BridgeEntry`, each."""
     entries = []
-    for bridge, rows in groupby(found, itemgetter(0)):
+    for bridge, rows in groupby(matches, itemgetter(0)):
         about = {"datapath_id": f"{bridge.datapath_id:016x}", "bridge": bridge.name}
         for entry in _entries(bridge, (row for _, row in rows)):
             entries.append(about | entry)
@@ -271,25 +271,25 @@ def blueprint(network: Network) -> APIBlueprint:
         """The entries of all bridges, by datapath id, VLAN and address."""
         first, after = _position(query)
         inner = link_ends(around(network)) if query.attached else None
-        found: list[tuple[Bridge, Row]] = []
+        matches: list[tuple[Bridge, Row]] = []
         cursor = None
         for datapath_id, bridge in sorted(network.bridges.items()):
             if datapath_id < first:
                 continue
             if query.port is not None and known_port(bridge, query.port) is None:
                 continue
-            room = query.limit - len(found)
+            room = query.limit - len(matches)
             key = after if datapath_id == first else START
             selection = _selection(bridge, query)
             if inner is not None:
                 without = {end.port for end in inner if end.datapath_id == datapath_id}
                 selection = replace(selection, without=without)
             rows = page(bridge, selection, key, room + 1)
-            found += [(bridge, row) for row in rows[:room]]
+            matches += [(bridge, row) for row in rows[:room]]
             if len(rows) > room:
                 cursor = encode_cursor(datapath_id, _key(rows[room - 1]) if room else START)
                 break
-        return listing("entries", found, _bridge_entries, {"next": cursor, "silent": []})
+        return listing("entries", matches, _bridge_entries, {"next": cursor, "silent": []})
 
     @api.put(
         "/bridges/<dpid>/fdb/<vlan>/<mac>",

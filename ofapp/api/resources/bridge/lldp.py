@@ -146,13 +146,13 @@ def _port(bridge: Bridge, agent: AgentStatus) -> LldpPortStatus:
 
 
 def _neighbour(neighbour: NeighbourStatus) -> LldpNeighbour:
-    own = neighbour.sender
-    if isinstance(own, Relative):
-        own = own.sender
+    sender = neighbour.sender
+    if isinstance(sender, Relative):
+        sender = sender.sender
     return LldpNeighbour(
         **dict(said_by(neighbour)),
-        own=None if own is None else f"{own.datapath_id:016x}",
-        own_port=None if own is None else own.port,
+        own=None if sender is None else f"{sender.datapath_id:016x}",
+        own_port=None if sender is None else sender.port,
         seen=moment(neighbour.seen),
         expires=round(neighbour.expires),
     )

@@ -59,9 +59,9 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
 def _whole(value: Any) -> Any:
     """Convert whole floats: in JSON 10.0 is an integer."""
     if isinstance(value, dict):
-        return {key: _whole(own) for key, own in value.items()}
+        return {key: _whole(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(own) for own in value]
+        return [_whole(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -72,7 +72,7 @@ def _given(value: object) -> object:
     if isinstance(value, dict):
         if not value:
             raise ValueError("nothing is given: a VID, access, trunk, or transparent")
-        if nulls := [key for key, own in value.items() if own is None]:
+        if nulls := [key for key, item in value.items() if item is None]:
             raise ValueError(f"{nulls[0]} is null: leave it out")
         if "native_tagged" in value and "native" not in value:
             raise ValueError("native_tagged needs native")
@@ -357,7 +357,7 @@ class PortViews:
             self._held_back = datapath.status().held_back
         self._members = members(bridge)
         self._home = {
-            member.number: logical for logical, own in self._members.items() for member in own
+            member.number: logical for logical, parts in self._members.items() for member in parts
         }
         self._switch = None
         if counters and datapath is not None:
@@ -366,14 +366,14 @@ class PortViews:
 
     def all(self) -> Iterator[Port]:
         """All ports and members of aggregations, by number."""
-        parts = [member for own in self._members.values() for member in own]
+        parts = [member for members in self._members.values() for member in members]
         known = sorted([*self._bridge.ports, *parts], key=lambda port: port.number)
         return map(self.of, known)
 
     def of(self, port: CorePort) -> Port:
         """One port."""
         bridge, held_back = self._bridge, self._held_back
-        limit, own = port_limit(bridge, port.number), self._members.get(port.number)
+        limit, parts = port_limit(bridge, port.number), self._members.get(port.number)
         lag = bridge.lags.of_member(port.number)
         policy = bridge.port_policies.policy(port.number)
         return Port(
@@ -394,7 +394,7 @@ class PortViews:
             held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
             counters=self._counters(port.number),
             lag=lag,
-            members=None if own is None else [member.name for member in own],
+            members=None if parts is None else [member.name for member in parts],
             shutdown=policy.shutdown,
             isolated=policy.isolated,
             locked=policy.locked,

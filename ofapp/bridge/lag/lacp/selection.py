@@ -60,9 +60,9 @@ def _choose(core: Core, groups: _Groups) -> None:
         core.lag_id = None
         return
     best = max(groups, key=lambda lag_id: _worth(core, lag_id, groups[lag_id]))
-    own = groups.get(core.lag_id, []) if core.lag_id is not None else []
-    in_use = any(port.synchronization and port.receive is Receive.CURRENT for port in own)
-    enough = len(own) >= core.params.min_links or len(groups[best]) < core.params.min_links
+    group = groups.get(core.lag_id, []) if core.lag_id is not None else []
+    in_use = any(port.synchronization and port.receive is Receive.CURRENT for port in group)
+    enough = len(group) >= core.params.min_links or len(groups[best]) < core.params.min_links
     if in_use and enough:
         return
     core.lag_id = best

@@ -58,11 +58,11 @@ def plan_or_apply(
         work.check_address(confirm_ping)
         confirm_within = confirm_within or work.PING_SECONDS
     config, store = options.read_config(config_file, wish), Store(journal)
-    found = work.look(config, store, db, confirm_within is not None)
+    survey = work.look(config, store, db, confirm_within is not None)
     if context.info_name == "plan":
-        work.show_plan(found, json)
+        work.show_plan(survey, json)
     else:
-        work.do_apply(found, store, confirm_within, confirm_ping)
+        work.do_apply(survey, store, confirm_within, confirm_ping)
 
 
 @app.command()

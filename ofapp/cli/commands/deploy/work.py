@@ -39,31 +39,31 @@ def look(config: DeployConfig, store: Store, database: str | None, confirmed_lat
         )
 
 
-def show_plan(found: Survey, json: bool) -> None:
+def show_plan(surveyed: Survey, json: bool) -> None:
     """Exit status 1 when something is against it."""
     if json:
-        print_json(_as_json(found))
-    elif found.steps:
-        rows = [[str(number), str(step)] for number, step in enumerate(found.steps, 1)]
+        print_json(_as_json(surveyed))
+    elif surveyed.steps:
+        rows = [[str(number), str(step)] for number, step in enumerate(surveyed.steps, 1)]
         print_table(["STEP", "WHAT"], rows)
-    elif not found.errors:
-        _say(f"{found.config.bridge}: nothing to do, everything is as wanted")
+    elif not surveyed.errors:
+        _say(f"{surveyed.config.bridge}: nothing to do, everything is as wanted")
     if not json:
-        _print_problems(found.problems)
-    if found.errors:
+        _print_problems(surveyed.problems)
+    if surveyed.errors:
         raise typer.Exit(1)
 
 
 def do_apply(
-    found: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
+    surveyed: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
 ) -> None:
     """Exit status 1 when nothing was changed, or everything has been put back."""
-    _print_problems(found.problems)
-    if found.errors:
+    _print_problems(surveyed.problems)
+    if surveyed.errors:
         raise typer.Exit(1)
-    _apply(found, store, confirm_within, confirm_ping)
-    if found.steps and confirm_ping is not None:
-        _confirm_by_ping(store, found.config.bridge, confirm_ping)
+    _apply(surveyed, store, confirm_within, confirm_ping)
+    if surveyed.steps and confirm_ping is not None:
+        _confirm_by_ping(store, surveyed.config.bridge, confirm_ping)
 
 
 def do_confirm(store: Store, bridge: str | None) -> None:
@@ -136,17 +136,17 @@ def check_address(text: str) -> None:
 
 
 def _apply(
-    found: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
+    surveyed: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
 ) -> None:
-    name = found.config.bridge
-    if not found.steps:
+    name = surveyed.config.bridge
+    if not surveyed.steps:
         _say(f"{name}: nothing to do, everything is as wanted")
         return
     _ignore_hangup()
-    count = len(found.steps)
+    count = len(surveyed.steps)
     with _errors():
         apply(
-            found,
+            surveyed,
             store,
             confirm_within,
             lambda number, step: _say(f"{number + 1:>2}/{count} {step}"),
@@ -196,12 +196,12 @@ def _recover(store: Store, name: str) -> None:
     elif journal.state is State.APPLIED:
         _say(f"{name}: waits for `ofapp deploy confirm`, {_left(journal)} s are left")
     else:
-        found = survey(journal.config, store, journal.database, confirmed_later=True)
-        _print_problems(found.errors)
-        if found.errors:
+        present = survey(journal.config, store, journal.database, confirmed_later=True)
+        _print_problems(present.errors)
+        if present.errors:
             raise ApplyError(f"{name} cannot be restored")
-        if found.steps:
-            apply(found, store, None, _step, resume=True)
+        if present.steps:
+            apply(present, store, None, _step, resume=True)
         _say(f"{name}: as it was confirmed")
 
 
@@ -211,13 +211,13 @@ def _print_problems(problems: tuple[Problem, ...]) -> None:
         say(f"ofapp: {kind}: {problem}", err=True)
 
 
-def _as_json(found: Survey) -> Json:
+def _as_json(surveyed: Survey) -> Json:
     return {
-        "bridge": found.config.bridge,
-        "steps": [{"kind": type(step).__name__, "what": str(step)} for step in found.steps],
+        "bridge": surveyed.config.bridge,
+        "steps": [{"kind": type(step).__name__, "what": str(step)} for step in surveyed.steps],
         "problems": [
             {"fatal": problem.fatal, "problem": problem.text, "fix": problem.fix}
-            for problem in found.problems
+            for problem in surveyed.problems
         ],
     }
 

@@ -116,8 +116,8 @@ class Claims:
             made = Record(key, value, outcome.revision, outcome.revision, lease)
             self._know(datapath_id, made, outcome.revision)
         else:
-            found = outcome.records[0] if outcome.records else None
-            self._know(datapath_id, found, outcome.revision)
+            record = outcome.records[0] if outcome.records else None
+            self._know(datapath_id, record, outcome.revision)
         claim = self.of(datapath_id)
         return claim if claim is not None and claim.lease == lease else None
 
@@ -147,7 +147,9 @@ class Claims:
     def _handle(self, changes: Changes) -> None:
         if changes.whole:
             there = {change.key for change in changes.changes}
-            for datapath_id in [own for own in self._claims if self._keys.owner(own) not in there]:
+            for datapath_id in [
+                claimed for claimed in self._claims if self._keys.owner(claimed) not in there
+            ]:
                 self._know(datapath_id, None, changes.revision)
         for key, record, revision in changes.changes:
             if (switch := self._keys.claimed(key)) is not None:

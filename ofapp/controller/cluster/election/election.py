@@ -221,8 +221,8 @@ class Election:
         """
         now = clock()
         since = self._free_since = self._free_since or now
-        order, own = self._campaign.line(self._channel.id), self._campaign.members.own
-        before = order.before(own)
+        order, member = self._campaign.line(self._channel.id), self._campaign.members.own
+        before = order.before(member)
         busy = min(self._campaign.claims.latest(before), since + PATIENCE)
         return max(since, busy) + len(before) * TURN - now
 
@@ -244,6 +244,6 @@ class Election:
         held = campaign.lease_keeper.held
         if not held.number:
             return None
-        own, former = campaign.members.own, campaign.claims.former(datapath_id)
-        reason = campaign.line(datapath_id).reason(own, former)
-        return campaign.claims.claim(datapath_id, held.number, own, reason)
+        member, former = campaign.members.own, campaign.claims.former(datapath_id)
+        reason = campaign.line(datapath_id).reason(member, former)
+        return campaign.claims.claim(datapath_id, held.number, member, reason)

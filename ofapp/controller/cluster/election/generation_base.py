@@ -29,13 +29,13 @@ class GenerationBase:
 
     value: int = 0
 
-    def generation(self, own: int) -> int:
+    def generation(self, term: int) -> int:
         """The generation_id for the switch; own: the one without an offset."""
-        return (self.value + own) % _ALL
+        return (self.value + term) % _ALL
 
-    def is_above(self, own: int, seen: int) -> bool:
+    def is_above(self, term: int, seen: int) -> bool:
         """Whether a switch that has seen generation `seen` accepts `own` with the offset."""
-        return (self.generation(own) - seen) % _ALL < _ALL // 2
+        return (self.generation(term) - seen) % _ALL < _ALL // 2
 
 
 class GenerationBases:
@@ -47,19 +47,19 @@ class GenerationBases:
         self._claims = claims
         self._emit = emit
 
-    def above(self, claim: Claim, own: int, seen: int) -> GenerationBase:
+    def above(self, claim: Claim, term: int, seen: int) -> GenerationBase:
         """An offset with which the switch accepts the claim; own: its generation without offset.
 
         EtcdError; RequestError if another member has the claim meanwhile.
         """
         key = self._keys.base(claim.datapath_id)
-        found = self._etcd.get(key)
+        record = self._etcd.get(key)
         base = (
-            GenerationBase(int(found.value))
-            if found is not None and found.value.isdigit()
+            GenerationBase(int(record.value))
+            if record is not None and record.value.isdigit()
             else GenerationBase()
         )
-        if base.value and base.is_above(own, seen):
+        if base.value and base.is_above(term, seen):
             return base
         base = GenerationBase(seen)
         put = Put(key, str(base.value).encode())

@@ -90,9 +90,13 @@ class Handover:
         member, now = self._member, clock()
         turns = {claim: member.before(member.name, claim) for claim in member.could_serve()}
         due = {claim: turn for claim, turn in turns.items() if turn is not None}
-        self._since = {own.datapath_id: self._since.get(own.datapath_id, now) for own in due}
+        self._since = {claim.datapath_id: self._since.get(claim.datapath_id, now) for claim in due}
         return next(
-            (own for own, turn in due.items() if now - self._since[own.datapath_id] >= turn * TURN),
+            (
+                claim
+                for claim, turn in due.items()
+                if now - self._since[claim.datapath_id] >= turn * TURN
+            ),
             None,
         )
 

@@ -65,9 +65,9 @@ class Line:
 
 def line(members: Iterable[Candidate], datapath_id: int) -> Line:
     """The line for one switch."""
-    there = sorted(members, key=lambda own: (own.drained, -_weight(own.name, datapath_id)))
-    drained = frozenset(own.name for own in there if own.drained)
-    return Line(tuple(own.name for own in there), drained)
+    there = sorted(members, key=lambda member: (member.drained, -_weight(member.name, datapath_id)))
+    drained = frozenset(member.name for member in there if member.drained)
+    return Line(tuple(member.name for member in there), drained)
 
 
 def _weight(name: str, datapath_id: int) -> int:

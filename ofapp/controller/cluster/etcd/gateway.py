@@ -142,9 +142,9 @@ class GatewayWatch:
 
     def _report_all(self) -> None:
         records, at, _ = self._source.found(self._prefix)
-        found = tuple(Change(record.key, record, record.modified) for record in records)
+        changes = tuple(Change(record.key, record, record.modified) for record in records)
         self._since = at
-        self._deliver(Changes(found, at, whole=True))
+        self._deliver(Changes(changes, at, whole=True))
         self._found_all.set()
 
     def _listen(self) -> None:
@@ -224,8 +224,8 @@ class Gateway:
 
     def get(self, key: str) -> Record | None:
         """See `etcd.Etcd`, also for all that follows."""
-        found = self._ask("kv/range", {"key": b64(key)}).get("kvs")
-        return record(found[0]) if found else None
+        entries = self._ask("kv/range", {"key": b64(key)}).get("kvs")
+        return record(entries[0]) if entries else None
 
     def range(self, prefix: str) -> Found:
         while True:
@@ -287,9 +287,9 @@ class Gateway:
             raise UnreachableError("not all watched keys could be read")
 
     def nodes(self) -> tuple[Node, ...]:
-        found = hub.at_once(self._node, self._nodes, self._access.patience)
+        states = hub.at_once(self._node, self._nodes, self._access.patience)
         return tuple(
-            found.get(node) or Node(node.endpoint, "it does not answer") for node in self._nodes
+            states.get(node) or Node(node.endpoint, "it does not answer") for node in self._nodes
         )
 
     def close(self) -> None:
@@ -304,11 +304,11 @@ class Gateway:
         records: list[Record] = []
         body = {**wanted, "limit": page}
         while True:
-            found = self._ask("kv/range", body)
-            records += map(record, found.get("kvs", ()))
-            body.setdefault("revision", revision(found))  # the next page is of the same revision
-            if not found.get("more"):
-                return Found(tuple(records), int(body["revision"]), cluster(found))
+            answer = self._ask("kv/range", body)
+            records += map(record, answer.get("kvs", ()))
+            body.setdefault("revision", revision(answer))  # the next page is of the same revision
+            if not answer.get("more"):
+                return Found(tuple(records), int(body["revision"]), cluster(answer))
             body["key"] = b64(records[-1].key + "\0")
 
     def _ask(
@@ -410,16 +410,16 @@ class Gateway:
             status = self._as_user(node, "maintenance/status", {}, seconds)
         except (UnansweredError, EtcdError) as error:
             return Node(node.endpoint, str(error))
-        own = status.get("header", {}).get("member_id")
+        member_id = status.get("header", {}).get("member_id")
         leader = status.get("leader", "0")
         # Requesting the alarms themselves needs more rights than ofapp's user should have.
         errors = " ".join(map(str, status.get("errors", ())))
-        alarms = {found[1] for found in re.finditer(r"alarm:([A-Z]+)", errors)}
+        alarms = {match[1] for match in re.finditer(r"alarm:([A-Z]+)", errors)}
         return Node(
             node.endpoint,
             "",
             str(status.get("version", "")),
-            leader == own,
+            leader == member_id,
             leader != "0",
             int(status.get("dbSize", 0)),
             tuple(sorted(alarms)),

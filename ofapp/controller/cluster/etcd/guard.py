@@ -75,13 +75,13 @@ class GuardedEtcd:
 
     def range(self, prefix: str) -> Found:
         before = self.check()
-        found = self.inner.range(prefix)
-        if self._cluster and found.cluster != self._cluster:
+        answer = self.inner.range(prefix)
+        if self._cluster and answer.cluster != self._cluster:
             self.doubt("it is an etcd with another cluster ID")
-        self._compare(before, found.revision)
-        self._cluster = found.cluster
-        self.keep(Changes(_changes(found), found.revision, whole=True), prefix)
-        return found
+        self._compare(before, answer.revision)
+        self._cluster = answer.cluster
+        self.keep(Changes(_changes(answer), answer.revision, whole=True), prefix)
+        return answer
 
     def keys(self, prefix: str) -> tuple[str, ...]:
         self.check()
@@ -155,9 +155,9 @@ class GuardedEtcd:
         self.doubted.set()
         self.check(maybe=True)
 
-    def accept(self, found: Found, copies: dict[str, Copy]) -> None:
+    def accept(self, answer: Found, copies: dict[str, Copy]) -> None:
         """Use this history of etcd from now on; copies: what is known of it."""
-        self.other, self._latest, self._cluster = "", found.revision, found.cluster
+        self.other, self._latest, self._cluster = "", answer.revision, answer.cluster
         self.copies = copies
         self.doubted.clear()
         for watch in self._watches:
@@ -245,5 +245,5 @@ class _GuardedWatch:
         self._handle(Changes(changes.changes, changes.revision, changes.whole, anew))
 
 
-def _changes(found: Found) -> tuple[Change, ...]:
-    return tuple(Change(record.key, record, record.modified) for record in found.records)
+def _changes(answer: Found) -> tuple[Change, ...]:
+    return tuple(Change(record.key, record, record.modified) for record in answer.records)

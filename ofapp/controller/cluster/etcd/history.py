@@ -139,8 +139,8 @@ class History:
 
     def _compare(self) -> None:
         """Compare etcd's number with the known one; EtcdError, AnotherHistoryError."""
-        found = self._etcd.range(self._keys.history)
-        record = _record(found, self._keys.history)
+        answer = self._etcd.range(self._keys.history)
+        record = _record(answer, self._keys.history)
         stored = None if record is None else _decoded(record)
         if stored is None:
             number = self._number or Number(0, secrets.token_hex(8))
@@ -159,7 +159,7 @@ class History:
                 self._etcd.inner.revoke(lease)  # a snapshot may hold it, and claims under it
             began = self._number_it()
             written, copies = self._write_back(began)
-            found = self._etcd.inner.range(self._keys.history)
+            answer = self._etcd.inner.range(self._keys.history)
         except EtcdError as error:
             LOG.info("not all documents are written back to etcd yet: %s", error)
             return False
@@ -167,7 +167,7 @@ class History:
         handler.recovered(
             {key: now.revision for key, now in copies.items() if now.value == known[key].value}
         )
-        self._etcd.accept(found, copies)
+        self._etcd.accept(answer, copies)
         message = (
             f"etcd has all that this member knows again ({written} documents written back); this"
             f" is history {self.number}"
@@ -181,11 +181,11 @@ class History:
         etcd, key = self._etcd.inner, self._keys.history
         while True:
             record = etcd.get(key)
-            found = None if record is None else _decoded(record)
-            if record is not None and found is not None and found.number > self.number:
-                if found.number > self.number + 1:  # the copies are older than the last history
+            number = None if record is None else _decoded(record)
+            if record is not None and number is not None and number.number > self.number:
+                if number.number > self.number + 1:  # the copies are older than the last history
                     self._etcd.copies = {}
-                self._number = found
+                self._number = number
                 return record.modified
             new = Number(self.number + 1, secrets.token_hex(8))
             was = modified(key, 0 if record is None else record.modified)
@@ -229,9 +229,9 @@ class History:
 class _Contents:
     """Contents of a new history.  began: the revision at which it was numbered."""
 
-    def __init__(self, found: Found, keys: Keys, began: int) -> None:
-        self._records = {record.key: record for record in found.records}
-        self._revision = found.revision
+    def __init__(self, answer: Found, keys: Keys, began: int) -> None:
+        self._records = {record.key: record for record in answer.records}
+        self._revision = answer.revision
         self._keys = keys
         self._began = began
 
@@ -288,15 +288,15 @@ def _age(record: Record) -> _Age | None:
         return None
 
 
-def _record(found: Found, key: str) -> Record | None:
-    return next((record for record in found.records if record.key == key), None)
+def _record(answer: Found, key: str) -> Record | None:
+    return next((record for record in answer.records if record.key == key), None)
 
 
 def _decoded(record: Record) -> Number | None:
     """The number in a record; None if it is not valid."""
     try:
-        found = loads(record.value)
-        number = Number(int(found["number"]), str(found["mark"]))
+        value = loads(record.value)
+        number = Number(int(value["number"]), str(value["mark"]))
         return number if 0 <= number.number < HISTORIES else None
     except (ValueError, TypeError, KeyError, OverflowError):
         return None

@@ -75,9 +75,9 @@ class InvalidKeys:
 
     def judge_all(self, there: Iterable[str]) -> None:
         """Check the names of all keys; their values are checked when they are read."""
-        found = set(there)
-        self._clear_but(found, self._keys.root)
-        for key in found:
+        keys = set(there)
+        self._clear_but(keys, self._keys.root)
+        for key in keys:
             if key not in self._why and (why := self._wrong_name(key)):
                 self._note(key, why)
 

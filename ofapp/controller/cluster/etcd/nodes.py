@@ -131,10 +131,10 @@ class NodeConnection:
 
     def _connect(self) -> urllib3.HTTPConnectionPool:
         try:
-            found = hub.in_thread(socket.getaddrinfo, self._host, self._port, 0, socket.SOCK_STREAM)
+            infos = hub.in_thread(socket.getaddrinfo, self._host, self._port, 0, socket.SOCK_STREAM)
         except OSError as error:
             raise UnansweredError(f"its name does not resolve: {error}", maybe=False) from None
-        address = found[0][4][0]
+        address = infos[0][4][0]
         if self._context is None:
             return urllib3.HTTPConnectionPool(address, self._port, maxsize=CONNECTIONS)
         return urllib3.HTTPSConnectionPool(

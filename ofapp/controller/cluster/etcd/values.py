@@ -51,22 +51,22 @@ def cluster(answer: dict[str, Any]) -> str:
     return str(answer.get("header", {}).get("cluster_id", ""))
 
 
-def record(found: dict[str, Any]) -> Record:
+def record(entry: dict[str, Any]) -> Record:
     """Decode `mvccpb.KeyValue`."""
     return Record(
-        base64.b64decode(found["key"]).decode(errors="replace"),
-        base64.b64decode(found.get("value", "")),
-        int(found.get("create_revision", 0)),
-        int(found.get("mod_revision", 0)),
-        int(found.get("lease", 0)),
+        base64.b64decode(entry["key"]).decode(errors="replace"),
+        base64.b64decode(entry.get("value", "")),
+        int(entry.get("create_revision", 0)),
+        int(entry.get("mod_revision", 0)),
+        int(entry.get("lease", 0)),
     )
 
 
 def change(event: dict[str, Any]) -> Change:
     """Decode `mvccpb.Event`."""
-    found = record(event["kv"])
+    entry = record(event["kv"])
     gone = event.get("type") == "DELETE"
-    return Change(found.key, None if gone else found, found.modified)
+    return Change(entry.key, None if gone else entry, entry.modified)
 
 
 def put(operation: Put) -> dict[str, Any]:

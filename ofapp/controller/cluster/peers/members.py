@@ -73,9 +73,9 @@ class Registration:
         self.duplicate = ""
         """Where another process runs under this name, in words; empty for none."""
 
-    def put(self, own: MemberRecord, lease: int) -> None:
+    def put(self, record: MemberRecord, lease: int) -> None:
         """Register for as long as this lease lives; DuplicateError, EtcdError."""
-        value = json.dumps({"since": time.time(), **asdict(own)}, separators=(",", ":")).encode()
+        value = json.dumps({"since": time.time(), **asdict(record)}, separators=(",", ":")).encode()
         put, there = Put(self._key, value, lease), None
         while True:
             known = 0 if there is None else there.modified
@@ -84,7 +84,7 @@ class Registration:
                 break
             there = outcome.records[0] if outcome.records else None
             if there is not None:
-                self._check(own, there)
+                self._check(record, there)
         self._had = True
         if there is not None and there.lease not in (0, lease):
             self._etcd.revoke(there.lease)
@@ -92,7 +92,7 @@ class Registration:
 
     # Inside
 
-    def _check(self, own: MemberRecord, there: Record) -> None:
+    def _check(self, mine: MemberRecord, there: Record) -> None:
         """Raise DuplicateError if a record is of another process that may run."""
         try:
             fields = loads(there.value)
@@ -100,8 +100,8 @@ class Registration:
             address = str(fields["address"])
         except (ValueError, TypeError, KeyError, AttributeError):
             incarnation = place = address = ""
-        before = not self._had and own.place and place == own.place
-        if not there.lease or incarnation == own.incarnation or before:
+        before = not self._had and mine.place and place == mine.place
+        if not there.lease or incarnation == mine.incarnation or before:
             return
         self._note(f"at {address}" if address else "elsewhere")
         raise DuplicateError(f"another process goes by the name {self._name}, {self.duplicate}")
@@ -208,8 +208,8 @@ class Members:
         self._registered = lease, version
         certificate = self.identity.certificate
         incarnation = fingerprint(certificate)[:16]
-        own = MemberRecord(self._address, version, incarnation, self._place, b64(certificate))
-        self.registration.put(own, lease)
+        record = MemberRecord(self._address, version, incarnation, self._place, b64(certificate))
+        self.registration.put(record, lease)
 
     def announce(self, address: str) -> None:
         """Publish the address for requests of others; on EtcdError, it goes with the next lease."""
@@ -238,8 +238,8 @@ class Members:
 
     def get(self, name: str) -> ClusterMember | None:
         """The present member of that name; None if there is none."""
-        found = self._members.get(name)
-        return None if found is None or found.gone is not None else found
+        member = self._members.get(name)
+        return None if member is None or member.gone is not None else member
 
     @property
     def awaited(self) -> bool:

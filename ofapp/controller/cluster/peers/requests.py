@@ -120,10 +120,10 @@ class Peers:
 
         names = [one.name for one in self._members.others()]
         answered = hub.at_once(ask, names, patience + CONNECT)
-        found = {name: answered.get(name, "it took too long") for name in names}
+        replies = {name: answered.get(name, "it took too long") for name in names}
         return Replies(
-            [reply for reply in found.values() if isinstance(reply, Reply)],
-            [(name, why) for name, why in found.items() if isinstance(why, str)],
+            [reply for reply in replies.values() if isinstance(reply, Reply)],
+            [(name, why) for name, why in replies.items() if isinstance(why, str)],
         )
 
     def _reach(self, member: ClusterMember) -> Reached:

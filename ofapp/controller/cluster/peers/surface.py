@@ -85,8 +85,8 @@ class Surface:
         if not self.cluster.lease_keeper.holds:
             return {}
         there = {one.lease for one in self.members.all() if one.gone is None}
-        found = hub.at_once(ask, there, ASKED)
-        return {lease: seconds for lease, seconds in found.items() if seconds is not None}
+        remaining = hub.at_once(ask, there, ASKED)
+        return {lease: seconds for lease, seconds in remaining.items() if seconds is not None}
 
     def describe(self) -> str:
         """State of this member in the cluster, in words."""

@@ -252,8 +252,8 @@ class SharedConfiguration:
             raise PushError("; ".join(faults))
 
     def _wait(self, done: Callable[[_Status], bool]) -> None:
-        own = self._status.member.name
-        self._wait_until(lambda: own in self._others and all(map(done, self._others.values())))
+        name = self._status.member.name
+        self._wait_until(lambda: name in self._others and all(map(done, self._others.values())))
 
     def _wait_until(self, done: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE

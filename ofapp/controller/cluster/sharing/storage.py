@@ -168,17 +168,19 @@ class EtcdStorage:
         to write, which count instead.  Returns None, and changes nothing, if this member still
         believed to be the owner and another member has written since.
         """
-        found = self._etcd.range(self._keys.bridge(datapath_id)).records
+        stored = self._etcd.range(self._keys.bridge(datapath_id)).records
         names = of_bridge(datapath_id)
-        records = {self._keys.name(record.key): record for record in found}
-        own = self._owned.get(datapath_id)
-        if own is not None and not all(self._is_known(name, records.get(name)) for name in names):
+        records = {self._keys.name(record.key): record for record in stored}
+        ownership = self._owned.get(datapath_id)
+        if ownership is not None and not all(
+            self._is_known(name, records.get(name)) for name in names
+        ):
             return None
-        unsaved = set() if own is None else set(filter(self.pending, names))
-        if own is None:
+        unsaved = set() if ownership is None else set(filter(self.pending, names))
+        if ownership is None:
             self._owned[datapath_id] = _Ownership(term)
         else:
-            own.term = term
+            ownership.term = term
         self._note(record for name, record in records.items() if name in names)
         return unsaved
 
@@ -199,8 +201,8 @@ class EtcdStorage:
 
         unchanged: the new revisions of keys whose values are those that this member knows.
         """
-        for own in self._owned.values():
-            own.term = NO_TERM
+        for ownership in self._owned.values():
+            ownership.term = NO_TERM
         for name, known in self._known.items():
             self._known[name] = known._replace(revision=unchanged.get(self._keys.of(name), CHANGED))
 
@@ -211,13 +213,13 @@ class EtcdStorage:
 
     def term(self, datapath_id: int) -> int | None:
         """The revision of this member's claim of the switch; None without a claim."""
-        own = self._owned.get(datapath_id)
-        return None if own is None else own.term
+        ownership = self._owned.get(datapath_id)
+        return None if ownership is None else ownership.term
 
     def read_common(self) -> None:
         """Read the documents that belong to no bridge; EtcdError."""
-        found = self._etcd.range(self._keys.common).records
-        self._note(record for record in found if self._is_document(record.key))
+        stored = self._etcd.range(self._keys.common).records
+        self._note(record for record in stored if self._is_document(record.key))
 
     def apply_common(self, changes: Changes) -> list[str]:
         """Apply changes by other members; returns the names of the documents that changed."""
@@ -309,25 +311,27 @@ class EtcdStorage:
     def _has_sent(self, name: str, record: Record | None) -> bool:
         return _digest(None if record is None else record.value) in self._sent.get(name, ())
 
-    def _put(self, name: str, data: bytes, own: _Ownership | None) -> None:
+    def _put(self, name: str, data: bytes, ownership: _Ownership | None) -> None:
         value = data
         if len(data) >= LARGE:
             compress = partial(zlib.compress, data, 1)
             value = hub.in_thread(compress) if len(data) >= IN_THREAD else compress()
         if len(value) > MOST:
             raise OSError(errno.EFBIG, f"{len(value)} octets are too many for etcd", name)
-        self._write(name, value, own)
+        self._write(name, value, ownership)
 
-    def _write(self, name: str, value: bytes | None, own: _Ownership | None) -> None:
+    def _write(self, name: str, value: bytes | None, ownership: _Ownership | None) -> None:
         """Write a document, or delete it (value: None), under an ownership.  OSError."""
         for _ in range(TRIES):
-            if _bridge(name) is not None and (own is None or own is not self._ownership(name)):
+            if _bridge(name) is not None and (
+                ownership is None or ownership is not self._ownership(name)
+            ):
                 raise CancelledError(errno.EPERM, NOT_OWNER)
-            term = 0 if own is None else own.term
+            term = 0 if ownership is None else ownership.term
             outcome = self._transact(name, value, term)
             if not outcome.done:
-                self._explain(name, outcome.records, term, own)
-            elif own is self._ownership(name):
+                self._explain(name, outcome.records, term, ownership)
+            elif ownership is self._ownership(name):
                 self._sent.pop(name, None)
                 self._known.pop(name, None)
                 if value is not None:
@@ -336,7 +340,7 @@ class EtcdStorage:
         raise OSError(errno.EAGAIN, "it changes while it is written", name)
 
     def _explain(
-        self, name: str, records: Iterable[Record], term: int, own: _Ownership | None
+        self, name: str, records: Iterable[Record], term: int, ownership: _Ownership | None
     ) -> None:
         """Find out why a write in a term failed that was current then.  CancelledError."""
         there = {record.key: record for record in records}
@@ -346,10 +350,10 @@ class EtcdStorage:
             raise CancelledError(
                 errno.EAGAIN, "another member has just changed it: try again", name
             )
-        if bridge is not None and own is not None and own.term == term:
+        if bridge is not None and ownership is not None and ownership.term == term:
             owner = there.get(self._keys.owner(bridge))
             if owner is None:
-                own.term = NO_TERM
+                ownership.term = NO_TERM
             elif owner.modified != term:
                 self._lost(bridge)
                 raise CancelledError(errno.EPERM, NOT_OWNER)

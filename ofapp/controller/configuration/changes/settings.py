@@ -51,8 +51,8 @@ class Section(NamedTuple):
 
     def of(self, bridge: Settings) -> Model:
         """The section of a bridge."""
-        own: Model = self.read(bridge) if self.read else getattr(bridge, self.name)
-        return own
+        settings: Model = self.read(bridge) if self.read else getattr(bridge, self.name)
+        return settings
 
     def put(self, bridge: Settings, new: Model) -> Settings:
         """A copy of the bridge's settings with another section."""
@@ -102,8 +102,8 @@ class SettingChanges:
 
     def change(self, bridge: Bridge, section: Section, values: Mapping[str, Any]) -> Ticket:
         """Set values of a section of a bridge."""
-        own = section.of(self._running.of(bridge.datapath_id))
-        part = _Part((section.name,), section.bridge_set, section.subject, own, section.put)
+        former = section.of(self._running.of(bridge.datapath_id))
+        part = _Part((section.name,), section.bridge_set, section.subject, former, section.put)
         return self._set(bridge, part, values)
 
     def change_port(
@@ -113,8 +113,8 @@ class SettingChanges:
         whole = self._running.port(bridge, port)
 
         def put(bridge: Settings, new: Any) -> Settings:
-            own = new if section is None else whole.model_copy(update={section.name: new})
-            return bridge.model_copy(update={"ports": {**bridge.ports, port.name: own}})
+            changed = new if section is None else whole.model_copy(update={section.name: new})
+            return bridge.model_copy(update={"ports": {**bridge.ports, port.name: changed}})
 
         path = "ports", port.name
         if section is None:
@@ -133,7 +133,9 @@ class SettingChanges:
             LAG_SET,
             f"aggregation {name}",
             self._running.of(bridge.datapath_id).lags[name],
-            lambda own, new: own.model_copy(update={"lags": {**own.lags, name: new}}),
+            lambda settings, new: settings.model_copy(
+                update={"lags": {**settings.lags, name: new}}
+            ),
             data={"lag": name},
         )
         return self._set(bridge, part, values)
@@ -167,9 +169,9 @@ def _event(part: _Part, changed: Mapping[str, Any]) -> Event:
 
 def _refuse_faults(bridge: Bridge, part: _Part, old: Settings, new: Settings) -> None:
     """InputError for settings with a fault that the old ones do not have."""
-    if found := _faults(bridge, part, new):
+    if faults := _faults(bridge, part, new):
         known = _faults(bridge, part, old)
-        for fault in found:
+        for fault in faults:
             if fault not in known:
                 raise _refused(part.path, fault)
 

@@ -84,35 +84,35 @@ class PortCounters:
         numbers = [port.number for port in self._bridge.lags.physical(self._bridge.ports)]
         if len(numbers) <= AT_ONCE:
             return self._answer([ofp.OFPP_ANY])
-        found: dict[int, PortCount] = {}
+        counts: dict[int, PortCount] = {}
         for at in range(0, len(numbers), SLICE):
             some = numbers[at : at + SLICE]
             with self._pace.resting():
-                found |= self._answer(some)
-        return found
+                counts |= self._answer(some)
+        return counts
 
-    def _with_lags(self, found: dict[int, PortCount]) -> dict[int, PortCount]:
+    def _with_lags(self, by_port: dict[int, PortCount]) -> dict[int, PortCount]:
         """Add the counters of aggregations, which are the sums of their members'."""
         for lag, members in self._bridge.lags.members().items():
-            counts = [found[member] for member in members if member in found]
+            counts = [by_port[member] for member in members if member in by_port]
             if counts:
-                found[lag] = reduce(PortCount.plus, counts)
-        return found
+                by_port[lag] = reduce(PortCount.plus, counts)
+        return by_port
 
     def _answer(self, ports: Iterable[int]) -> dict[int, PortCount]:
         requests = [parser.OFPPortStatsRequest(self._channel, 0, port) for port in ports]
-        found: dict[int, PortCount] = {}
+        counts: dict[int, PortCount] = {}
         for body in bodies(self._channel, *requests):
-            found |= read_port_stats(body)
-        return found
+            counts |= read_port_stats(body)
+        return counts
 
 
 def read_port_stats(data: bytes) -> dict[int, PortCount]:
     """Counters by port number; ValueError when the last are cut short."""
     if len(data) % _STATS.size:
         raise ValueError(f"{len(data)} octets of port counters of {_STATS.size} each")
-    found = {}
+    by_port = {}
     for number, *counts in _STATS.iter_unpack(data):
         known = (None if count == _UNKNOWN else count for count in counts)
-        found[number] = PortCount(*known)
-    return found
+        by_port[number] = PortCount(*known)
+    return by_port

@@ -72,9 +72,9 @@ class Ownership(Protocol):
 class ReservedOwnership:
     """Ownership by a reservation in the switch alone, for a controller that is in no cluster."""
 
-    def __init__(self, channel: Channel, own: int) -> None:
+    def __init__(self, channel: Channel, number: int) -> None:
         self._channel = channel
-        self._reservation = SwitchReservation(channel, own)
+        self._reservation = SwitchReservation(channel, number)
         self._slave = False
         self.renew = self._reservation.renew
         self.release = self._reservation.release

@@ -32,9 +32,9 @@ _METADATA_MASKED = 0x80000510
 class SwitchReservation:
     """The reservation of one switch.  own: the number of this controller, or of its cluster."""
 
-    def __init__(self, channel: Channel, own: int) -> None:
+    def __init__(self, channel: Channel, number: int) -> None:
         self._channel = channel
-        self._own = own
+        self._own = number
         self._renewed = 0
 
     def take(self) -> bool:

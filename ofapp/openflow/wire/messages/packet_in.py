@@ -59,15 +59,15 @@ def _read_miss_slowly(message: bytes) -> tuple[int, int, int] | None:
 
 def first_misses(data: bytes, begin: int, end: int, most: int) -> list[tuple[int, bytes]]:
     """(port, frame) of the packet-ins that are `is_miss` among the first `most` messages."""
-    found = []
+    misses = []
     at, unpack = begin, _BEFORE_FRAME.unpack_from
     while at + _PACKET_IN_LENGTH <= end and most:
         length, match_length, port = unpack(data, at)
         if match_length == 12 and is_miss(data, at):
-            found.append((port, data[at + 42 : at + min(length, _COPIED)]))
+            misses.append((port, data[at + 42 : at + min(length, _COPIED)]))
         at += length
         most -= 1
-    return found
+    return misses
 
 
 def read_packet_in(message: bytes) -> tuple[int, bytes] | None:

@@ -264,19 +264,19 @@ class Row(NamedTuple):
 
 def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
     """All entries, in order."""
-    found = []
+    result = []
     for member in snapshot.members if snapshot is not None else ():
         if not member.permanent:
             port = bridge.ports.get(member.port)
             name = port.name if port else str(member.port)
-            found.append(
+            result.append(
                 Row(member.vid, parse_group(member.group), None, member.port, name, member)
             )
     for entry in permanent_entries(bridge):
         port = bridge.ports.named(entry.port)
         number = None if port is None else port.number
-        found.append(permanent_row(entry, number))
-    return sorted(found, key=lambda row: row.key)
+        result.append(permanent_row(entry, number))
+    return sorted(result, key=lambda row: row.key)
 
 
 def permanent_row(entry: PermanentEntry, number: int | None) -> Row:

@@ -73,15 +73,15 @@ def blueprint(network: Network) -> APIBlueprint:
         path: BridgePath, values: Callable[[MulticastBridge], Mapping[str, Any]]
     ) -> Response:
         bridge = find_bridge(network, path.dpid)
-        own = network.running.of(bridge.datapath_id).snooping()
-        make_change(network.changes.settings.change, bridge, MULTICAST, values(own))
+        snooping = network.running.of(bridge.datapath_id).snooping()
+        make_change(network.changes.settings.change, bridge, MULTICAST, values(snooping))
         return done(bridge)
 
     def set_port(path: PortPath, values: Callable[[MulticastPort], Mapping[str, Any]]) -> Response:
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
-        own = network.running.port(bridge, port).multicast
-        make_change(network.changes.settings.change_port, bridge, port, values(own), MULTICAST)
+        settings = network.running.port(bridge, port).multicast
+        make_change(network.changes.settings.change_port, bridge, port, values(settings), MULTICAST)
         return answer(next(port_views(network, bridge, [port])))
 
     @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
@@ -104,7 +104,7 @@ def blueprint(network: Network) -> APIBlueprint:
         409: the values contradict each other, those that stay, or those of a VLAN.
         """
         parts = {part.vlan: part for part in body.vlans or ()}
-        return set_bridge(path, lambda own: body.values() | {"vlans": _vlans(own, parts)})
+        return set_bridge(path, lambda snooping: body.values() | {"vlans": _vlans(snooping, parts)})
 
     @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **CHANGE})
     @operator
@@ -119,7 +119,7 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
         or those that stay.
         """
-        return set_bridge(path, lambda own: {"vlans": _vlans(own, {path.vlan: body})})
+        return set_bridge(path, lambda snooping: {"vlans": _vlans(snooping, {path.vlan: body})})
 
     @api.delete(
         "/vlans/<vlan>", responses={200: MulticastStatus, **documented(404, 409), **UNSAVED}
@@ -128,10 +128,12 @@ def blueprint(network: Network) -> APIBlueprint:
     def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
         """Reset a VLAN to the parameters of its bridge."""
 
-        def values(own: MulticastBridge) -> dict[str, Any]:
-            if path.vlan not in own.vlans:
+        def values(snooping: MulticastBridge) -> dict[str, Any]:
+            if path.vlan not in snooping.vlans:
                 raise field_problem(404, "vlan", f"VLAN {path.vlan} has no separate parameters")
-            return {"vlans": {vid: vlan for vid, vlan in own.vlans.items() if vid != path.vlan}}
+            return {
+                "vlans": {vid: vlan for vid, vlan in snooping.vlans.items() if vid != path.vlan}
+            }
 
         return set_bridge(path, values)
 
@@ -163,8 +165,8 @@ def blueprint(network: Network) -> APIBlueprint:
         """
 
         def values(settings: MulticastPort) -> dict[str, Any]:
-            own = settings.vlans.get(path.vlan, MulticastPortVlan())
-            new = own.model_copy(update=body.values())
+            former = settings.vlans.get(path.vlan, MulticastPortVlan())
+            new = former.model_copy(update=body.values())
             return {"vlans": {**settings.vlans, path.vlan: new}}
 
         return set_port(path, values)
@@ -178,8 +180,8 @@ def _vlans(
     """The VLANs with separate parameters, after the changes."""
     vlans = dict(settings.vlans)
     for vid, change in changes.items():
-        own = settings.vlan(vid).model_dump(exclude_unset=True)
-        vlans[vid] = MulticastVlan(**own | change.values())
+        former = settings.vlan(vid).model_dump(exclude_unset=True)
+        vlans[vid] = MulticastVlan(**former | change.values())
     return vlans
 
 
@@ -215,7 +217,7 @@ def port_views(
     """State of multicast snooping on ports."""
     snapshot = network.multicast_snapshot(bridge)
     members: Sequence[MemberInfo] = () if snapshot is None else snapshot.members
-    groups = Counter(own.port for own in members if not own.permanent)
+    groups = Counter(member.port for member in members if not member.permanent)
     for port in ports:
         counters = {} if snapshot is None else snapshot.counters.get(port.number, {})
         yield MulticastPortStatus(
