@@ -40,9 +40,10 @@ _RULES = (
         TOP,
         "reg3",
         Feature.ACL,
-        "A rule: to pass or to drop, with a copy for a mirror or not; what is above the rate "
-        "of its meter is dropped. Rules that no frame can both match share a priority: one "
-        "that comes or goes moves no others but those that depend on its place.",
+        "A rule: pass or drop, optionally with a copy for a mirror; frames above "
+        "the rate of its meter are dropped. Rules that cannot match the same frame "
+        "share a priority, so that adding or removing one moves only rules that "
+        "depend on its place.",
         (TableId.SOURCE, None),
         "output register resubmit",
         lowest=TOP - acl.MAX_FLOWS,
@@ -53,7 +54,7 @@ _RULES = (
         0,
         "reg3",
         Feature.ACL,
-        "What no rule of the list matches: drop.",
+        "Frames that no rule of the list matches: drop.",
     ),
 )
 
@@ -133,8 +134,8 @@ def _implicit(name: str) -> Flow:
 ACL = Table(
     TableId.ACL,
     "acl",
-    "Access lists. `reg3` says which one, so a list is here once however many ports have it. "
-    "Only frames of ports with a list come here.",
+    "Access lists. `reg3` selects the list, so each list is here once for all "
+    "its ports. Only frames of ports with a list come here.",
     _RULES,
     flows=acl_flows,
     passes=lambda port, _metered: port.policy.acl is not None,

@@ -47,8 +47,8 @@ _RULES = (
         980,
         "in_port",
         Feature.LAG,
-        "A member that collects: from here on the frame is the logical port's, and enters "
-        "once more. Frames of members that do not collect find no rule.",
+        "A collecting member: from here on the frame is of the logical port, and "
+        "enters again. Frames of members that do not collect match no rule.",
         actions="in-port resubmit",
     ),
     rule(
@@ -84,8 +84,9 @@ _RULES = (
         100,
         "in_port",
         SIGHTING.feature,
-        "A port in state learning: a copy to the controller, as of unknown sources; drop. "
-        "On a port with VLANs or an access list the copy waits until these have been asked.",
+        "A port in state learning: a copy to the controller, as for unknown "
+        "sources; drop. On a port with VLANs or an access list the copy is made "
+        "after these tables.",
         (None, ONWARD),
         "controller output register resubmit",
     ),
@@ -141,7 +142,7 @@ def policy_marks(policy: PortPolicy) -> Iterator[Action]:
 ADMISSION = Table(
     TableId.ADMISSION,
     "admission",
-    "Whether a frame may enter the bridge at all.",
+    "Admission of frames to the bridge.",
     tuple(sorted((*_RULES, *trap_rules(TableId.ADMISSION)), key=lambda rule: -rule.priority)),
     flows=lambda _desired, _metered: _BASE,
     port_flows=admission_flows,

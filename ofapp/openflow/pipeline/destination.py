@@ -51,8 +51,9 @@ _RULES = (
         400,
         "eth_dst eth_type icmpv6_type ip_proto reg4",
         ADDRESS.feature,
-        "The same for neighbour solicitations to a solicited-node address (RFC 4861). Those "
-        "to one host are not copied: all IPv6 would be cached by its protocol.",
+        "The same for neighbour solicitations to a solicited-node address (RFC "
+        "4861). Solicitations to one host are not copied: all IPv6 would be cached "
+        "by its protocol.",
         actions="controller register resubmit",
     ),
     rule(
@@ -68,7 +69,7 @@ _RULES = (
         300,
         "vlan_vid eth_dst",
         Feature.LOCAL,
-        "The same, on the VLANs of a LOCAL port that has such.",
+        "The same, on the VLANs of a LOCAL port with VLANs.",
         actions="output group",
     ),
     rule(
@@ -210,7 +211,7 @@ def learned_destination(
 DESTINATION = Table(
     TableId.DESTINATION,
     "destination",
-    "Where it goes.",
+    "Destination addresses.",
     _RULES,
     flows=_bridge_flows,
     port_flows=storm_flow,

@@ -76,7 +76,7 @@ _RULES = (
         210,
         "in_port reg0 vlan_vid",
         Feature.EGRESS,
-        "Back to where it came from, in a VLAN that leaves the port untagged.",
+        "Back to the ingress port, in a VLAN that leaves the port untagged.",
         actions="output vlan register resubmit",
     ),
     rule(
@@ -84,9 +84,9 @@ _RULES = (
         200,
         "in_port reg0",
         Feature.EGRESS,
-        "Back to where it came from; or, without hairpin, nowhere: on a port with a mirror, so "
-        "that this gets no copy of what does not leave, and on an aggregation, so that nothing "
-        "leaves by another member.",
+        "Back to the ingress port; without hairpin dropped: on a port with a "
+        "mirror, so that the mirror gets no copy of frames that do not leave, and "
+        "on an aggregation, so that no frame leaves by another member.",
         actions="output vlan register resubmit",
     ),
     rule(
@@ -214,8 +214,8 @@ def _plain(port: int, pops: bool) -> Bucket:
 EGRESS = Table(
     TableId.EGRESS,
     "egress",
-    "Whether a frame may leave by a port of which more is asked, and how. `reg0` is that port, "
-    "`reg1` is 1 for a frame from an isolated port, `reg2` 1 for one that floods.",
+    "Egress policies of ports. `reg0` is the egress port, `reg1` is 1 for a "
+    "frame from an isolated port, `reg2` is 1 for a flooded frame.",
     _RULES,
     flows=egress_flows,
 )

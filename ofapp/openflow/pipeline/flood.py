@@ -77,7 +77,8 @@ def flood_groups(
 FLOOD = Table(
     TableId.FLOOD,
     "flood",
-    "Which ports a VLAN's frames flood to. Only where VLANs differ, or unknown unicast is metered.",
+    "Flood ports of each VLAN. Used only if they differ between VLANs, or if "
+    "unknown unicast is metered.",
     _RULES,
     flows=flood_flows,
 )

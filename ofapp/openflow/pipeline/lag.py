@@ -73,8 +73,8 @@ def lag_flows(lag: DesiredLag) -> Iterator[Flow]:
 LAG = Table(
     TableId.LAG,
     "lag",
-    "By which member a frame leaves that leaves by an aggregation, whose logical port `reg0` is. "
-    "There only where there are aggregations.",
+    "Choice of the member by which a frame leaves an aggregation; `reg0` is its "
+    "logical port. Exists only with aggregations.",
     _RULES,
     flows=_bridge_flows,
 )

@@ -40,7 +40,7 @@ _RULES = (
         900,
         "eth_type ip_proto icmpv6_type",
         SNOOPED.feature,
-        "MLD queries, reports and leaves, multicast router discovery: likewise.",
+        "MLD queries, reports and leaves, and multicast router discovery: the same.",
         goto=TableId.SNOOP,
     ),
     rule(
@@ -67,7 +67,8 @@ _RULES = (
         890,
         "eth_type eth_dst ip_proto",
         SNOOPED.feature,
-        "And of IPv6, extension headers included: no whole packet ends in hop-by-hop options.",
+        "The same for IPv6, extension headers included: no complete packet ends in "
+        "hop-by-hop options.",
         goto=TableId.SNOOP,
     ),
     rule(
@@ -75,7 +76,7 @@ _RULES = (
         900,
         "eth_type ip_proto ipv4_dst",
         SNOOPED.feature,
-        "PIM hellos tell where routers are (RFC 4541 2.1.1).",
+        "PIM hellos: to the controller, which learns router ports by them (RFC 4541 2.1.1).",
         goto=TableId.SNOOP,
     ),
     rule(
@@ -83,7 +84,7 @@ _RULES = (
         900,
         "eth_type ip_proto ipv6_dst",
         SNOOPED.feature,
-        "And those of IPv6.",
+        "The same for IPv6.",
         goto=TableId.SNOOP,
     ),
     rule(
@@ -268,8 +269,9 @@ def _mac_match(key: Key) -> tuple[int, list[Match]]:
 MULTICAST = Table(
     TableId.MULTICAST,
     "multicast",
-    "Who wants it (RFC 4541), by IP addresses: 32 IPv4 groups share a MAC address. What is not IP "
-    "goes by MAC address. There only where multicast is snooped.",
+    "Members of multicast groups (RFC 4541), by IP address, as 32 IPv4 groups "
+    "share a MAC address. Frames that are not IP are matched by MAC address. "
+    "Exists only if multicast is snooped.",
     _RULES,
     flows=_bridge_flows,
 )

@@ -31,8 +31,8 @@ _RULES = (
         _MARK_PRIORITY,
         "metadata",
         Feature.MARK,
-        "Which snapshot of spanning tree counts, in the cookie: where several controllers "
-        "share their state it is replaced before the tree moves, on the same connection.",
+        "The valid snapshot of spanning tree, in the cookie. Controllers that share "
+        "their state replace it before the tree changes, on the same connection.",
     ),
 )
 
@@ -69,7 +69,7 @@ def mark_flow(mark: int) -> Flow:
 OWNER = Table(
     TableId.OWNER,
     "owner",
-    "No frame comes here. Which controller is master of the switch, and what the next one may "
-    "believe.",
+    "No frame comes here. Records which controller is master of the switch, and "
+    "which snapshot the next one may use.",
     _RULES,
 )

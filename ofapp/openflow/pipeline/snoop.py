@@ -9,6 +9,6 @@ from ofapp.openflow.pipeline.table import Table
 SNOOP = Table(
     TableId.SNOOP,
     "snoop",
-    "By which port an IGMP or MLD message came: each port has its own meter.",
+    "IGMP and MLD messages by ingress port: each port has its own meter.",
     tuple(trap_rules(TableId.SNOOP)),
 )

@@ -32,7 +32,7 @@ _RULES = (
         360,
         "in_port vlan_vid eth_src",
         Feature.STATIC,
-        "A static address on the locked port that it belongs to: it may pass.",
+        "A static address on the locked port that it belongs to: pass.",
         goto=TableId.DESTINATION,
     ),
     rule(
@@ -48,7 +48,7 @@ _RULES = (
         350,
         "in_port",
         Feature.GUARD,
-        "All else that comes in by a locked port, from any source address: drop.",
+        "Any other source address on a locked port: drop.",
     ),
     rule(
         "local",
@@ -97,8 +97,9 @@ _RULES = (
         120,
         "in_port vlan_vid",
         SIGHTING.feature,
-        "A VLAN that has learned all it may, and drops what is beyond: a copy to the "
-        "controller, for there may be room again, and drop.",
+        "A VLAN that has reached its address limit and drops unknown sources: drop, "
+        "with a copy to the controller, as an address may have been freed "
+        "meanwhile.",
         actions="controller",
     ),
     rule(
@@ -205,7 +206,8 @@ def learned_source(port: int, vid: int, mac: int, serial: int, ageing_time: int 
 SOURCE = Table(
     TableId.SOURCE,
     "source",
-    "Who sent it: known addresses pass, unknown ones are copied to the controller as they pass.",
+    "Source addresses: frames from known ones pass; frames from unknown ones "
+    "pass, too, with a copy to the controller.",
     _RULES,
     flows=_bridge_flows,
     port_flows=source_flows,

@@ -63,8 +63,9 @@ def storm_flows(ingress: Ingress) -> Iterator[Flow]:
 STORM = Table(
     TableId.STORM,
     "storm",
-    "How many frames that flood a port may send: what is above the rate of a meter is dropped. "
-    "Unknown unicast, which only the destination table knows, is metered there.",
+    "Storm control: flooded frames of a port above the rate of a meter are "
+    "dropped. Unknown unicast is metered in table `destination`, which alone "
+    "can detect it.",
     _RULES,
     port_flows=storm_flows,
     passes=_has_limits,

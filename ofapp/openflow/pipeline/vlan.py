@@ -37,7 +37,7 @@ _RULES = (
         110,
         "in_port vlan_vid",
         Feature.VLAN,
-        "A tag with VID 0 tells a priority and no VLAN: likewise.",
+        "A priority tag (VID 0): the port's own VLAN (PVID), too.",
         ONWARD,
         "vlan",
     ),
