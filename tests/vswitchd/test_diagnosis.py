@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support import frames
+from tests.support import dhcp_frames, frames
 from tests.support.controller import Controller
 from tests.support.hosts import wait_known
 from tests.support.ovs import Bridge, VSwitchd
@@ -28,8 +28,12 @@ bridges:
       vnet3: {stp: {admin_edge: true}, fdb_max_learned: 1, over_limit: drop}
       vnet4: {stp: {admin_edge: true}, acl: none}
       vnet5: {stp: {admin_edge: true}, shutdown: true}
+      "tap*": {trust: guest}
       eth0: {stp: {admin_edge: true}}
+    bindings:
+    - {port: tap2, mac: "02:00:00:00:00:08", address: 192.0.2.8}
 """.replace("d1a9", f"{0xD1A9:016x}")
+GUARDED = {7: "tap1", 8: "tap2", 9: "tap3"}
 GUEST = "0000aaaa-1111-2222-3333-444455556666"
 
 
@@ -42,6 +46,8 @@ def guests(
     for number in range(1, 6):
         bridge.add_port(number, f"vnet{number}")
     bridge.add_port(6, "eth0")
+    for number, name in GUARDED.items():
+        bridge.add_port(number, name)
     controller = controller_factory(CONFIG)
     controller.connect(bridge)
     yield bridge, controller
@@ -120,11 +126,7 @@ def test_a_guest_whose_address_is_held_down(guests: tuple[Bridge, Controller]) -
 
 def test_a_guest_of_which_the_access_list_drops_all(guests: tuple[Bridge, Controller]) -> None:
     guests[0].inject(4, frames.ethernet(frames.BROADCAST, frames.host(4)))
-    wait_for(
-        lambda: "access list none of port vnet4 has dropped" in doctor(guests, "vnet4").stdout,
-        "the counters of the access list",
-        tick=guests[0].switch.step,
-    )
+    wait_why(guests, "vnet4", "access list none of port vnet4 has dropped")
 
 
 def test_a_port_that_is_shut_down_and_one_without_a_link(
@@ -142,6 +144,48 @@ def test_a_guest_by_what_its_hypervisor_has_written(guests: tuple[Bridge, Contro
     bridge, _ = guests
     bridge.switch.vsctl("set", "Interface", "vnet5", f"external_ids:vm-id={GUEST.upper()}")
     assert "port vnet5 is shut down" in why(guests, GUEST)
+
+
+def wait_why(guests: tuple[Bridge, Controller], host: str, sentence: str) -> None:
+    """Wait until this is why the only host that fits has no network."""
+    bridge, controller = guests
+    path = f"/v1/bridges/{bridge.dpid16}/diagnosis"
+
+    def said() -> bool:
+        hosts = controller.get(path, host=host)["hosts"]
+        return any(sentence in (each["problem"] or "") for each in hosts)
+
+    wait_for(said, f"{sentence!r} of {host}", tick=bridge.switch.step)
+
+
+def test_a_guest_that_claims_the_address_of_another(guests: tuple[Bridge, Controller]) -> None:
+    liar = frames.host(7)
+    guests[0].inject(7, frames.arp_request(liar, "192.0.2.8"))
+    sentence = f"ARP of {liar} for 192.0.2.8 is refused on port tap1 (1 sample, the last "
+    wait_why(guests, "tap1", sentence)
+    assert "192.0.2.8 is bound to 02:00:00:00:00:08 on port tap2 (file)" in why(guests, "tap1")
+    done = doctor(guests, "192.0.2.8")
+    assert sentence in done.stdout
+    assert "tap2: nothing hinders 02:00:00:00:00:08 with 192.0.2.8" in done.stdout
+
+
+def test_a_guest_with_an_address_that_it_did_not_get(guests: tuple[Bridge, Controller]) -> None:
+    mac = frames.host(9)
+    guests[0].inject(9, frames.arp_request(mac, "192.0.2.9"))
+    wait_why(guests, mac, "192.0.2.9 has no binding there")
+    assert (
+        f"ofapp binding add {guests[0].name} {mac} 192.0.2.9 --port tap3"
+        in doctor(guests, mac).stdout
+    )
+
+
+def test_a_guest_whose_requests_no_server_answers(guests: tuple[Bridge, Controller]) -> None:
+    mac = frames.host(9)
+    for number in range(3):
+        guests[0].inject(9, dhcp_frames.discover(int(mac.replace(":", ""), 16), 10 + number))
+    wait_why(guests, mac, f"{mac} has asked for a lease by DHCP 3 times (the last, discover, ")
+    assert "no server has answered; servers may answer on ports " in why(guests, mac)
+    assert "eth0" in why(guests, mac)
 
 
 def test_what_no_bridge_knows(guests: tuple[Bridge, Controller]) -> None:

@@ -82,7 +82,7 @@ def _closed(bridge: Bridge, port: Port, now: float) -> Iterator[Reason]:
         yield Reason(
             f"spanning tree has port {name} {state.value if state else 'closed'}{why}",
             f"ofapp stp show {bridge.name}; a port with guests alone opens at once with"
-            " `stp: {admin_edge: true}`",
+            " `trust: guest` or `stp: {admin_edge: true}`",
         )
 
 

@@ -199,7 +199,8 @@ class FirstHop(Protocol[BridgeParams]):
                 full = port.name in limits.full
                 ports.append(PortBindings(port.name, count, params.max_bindings, full, refused))
         prefixes = tuple(self._receiver.prefixes)
-        return Status(dict(table.by_origin), tuple(ports), prefixes, dict(self.counters))
+        samples = dict(self._receiver.refusals.samples)
+        return Status(dict(table.by_origin), tuple(ports), prefixes, dict(self.counters), samples)
 
     # The stored document
 

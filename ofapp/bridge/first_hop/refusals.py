@@ -21,13 +21,17 @@ _Key = tuple[str, int, int, str, bytes | None]
 
 
 class Refusals:
-    """The last claims.  Times are the core's."""
+    """The last claims.  Times are the core's.
+
+    samples: how many of each present port, by port and kind of claim.
+    """
 
     def __init__(self) -> None:
+        self.samples: Counter[tuple[str, str]] = Counter()
         self._claims: dict[_Key, Refused] = {}  # the latest is the last
         self._on: dict[str, dict[_Key, None]] = {}
         self._reported: dict[tuple[str, str], float] = {}  # when, by port and kind
-        self._samples: Counter[tuple[str, str]] = Counter()  # since then
+        self._unreported: Counter[tuple[str, str]] = Counter()  # samples since then
 
     def __iter__(self) -> Iterator[Refused]:
         """The last claims, the latest first."""
@@ -48,7 +52,8 @@ class Refusals:
             self._drop(next(iter(self._claims)))
         self._claims[key] = refused
         self._on.setdefault(port, {})[key] = None
-        self._samples[port, refused.claim] += 1
+        self._unreported[port, refused.claim] += 1
+        self.samples[port, refused.claim] += 1
 
     def report(self, number: int, refused: Refused) -> list[Effect]:
         """Report a claim that was noted, unless one of its kind was lately; gives the event.
@@ -65,7 +70,7 @@ class Refusals:
             "mac": format_mac(refused.mac),
             "vlan": refused.vid,
             "address": address,
-            "samples": self._samples.pop(kind),
+            "samples": self._unreported.pop(kind),
             "passed": refused.passed,
         }
         claimed = refused.claim if address is None else f"{refused.claim} {address}"
@@ -82,11 +87,12 @@ class Refusals:
         self._on.clear()
 
     def forget(self, port: str) -> None:
-        """Forget when claims of a port that is gone were reported; the claims stay."""
+        """Forget the counts of a port that is gone; its claims stay."""
         for kind in [kind for kind in self._reported if kind[0] == port]:
             del self._reported[kind]
-        for kind in [kind for kind in self._samples if kind[0] == port]:
-            del self._samples[kind]
+        for counts in (self._unreported, self.samples):
+            for kind in [kind for kind in counts if kind[0] == port]:
+                del counts[kind]
 
     def _drop(self, key: _Key) -> None:
         del self._claims[key]
