@@ -10,6 +10,7 @@ from ofapp.bridge.first_hop.dhcp.snooping import DhcpSnooping
 from ofapp.bridge.first_hop.dhcp.verdict import Ended, Leased
 from ofapp.bridge.first_hop.migration import Migration
 from ofapp.bridge.first_hop.neighbours import Claimant, NeighbourBindings
+from ofapp.bridge.first_hop.params import PortParams
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.sending import frame_vid
 from ofapp.bridge.state import BridgeState
@@ -61,6 +62,9 @@ class Leases:
         What grants an address is forwarded once the host may use it; if it may not, the host must
         not believe that it can.
         """
+        if not self._params(port).dhcp_server:  # the switch may not know yet
+            self._bindings.counters["dhcp_server_not_allowed"] += 1
+            return
         verdict = self.dhcp.from_server(frame, changes.now)
         if verdict.frame is None:
             return
@@ -100,7 +104,7 @@ class Leases:
 
         An IPv4 address without a binding may be renewed: the server decides, and its answer binds.
         """
-        if self._state.params.port(port.name, port.number).first_hop.source_guard != "ip":
+        if self._params(port).source_guard != "ip":
             return True
         claimant = Claimant(port.name, *host)
         if len(source) == 16:
@@ -117,4 +121,7 @@ class Leases:
         return None if number is None else ports.get(number)
 
     def _guards(self, port: Port) -> bool:
-        return self._state.params.port(port.name, port.number).first_hop.guards
+        return self._params(port).guards
+
+    def _params(self, port: Port) -> PortParams:
+        return self._state.params.port(port.name, port.number).first_hop

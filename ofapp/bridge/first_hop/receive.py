@@ -64,7 +64,7 @@ class Receiver:
             "prefixes_refused": self.prefixes.refused,
             "dhcp_requests_replaced": dhcp.replaced,
         }
-        return Counter({**self._bindings.counters, **dhcp.counters, **others})
+        return self._bindings.counters + dhcp.counters + Counter(others)
 
     def _ask_server(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a message to a DHCP server, which the switch holds."""

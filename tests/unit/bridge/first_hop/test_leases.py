@@ -294,3 +294,10 @@ def test_requests_that_no_server_answers_are_known(guarded: Guarded) -> None:
     guarded.hear("dhcp", 11, request(A, X, xid=2))
     guarded.do(guarded.bridge.remove_port(11, 5.0))
     assert not [*guarded.first_hop.unanswered(A)]
+
+
+def test_a_guest_is_no_server_also_if_the_switch_does_not_know_it_yet(guarded: Guarded) -> None:
+    guarded.hear("dhcp", 11, request(A, X))
+    assert not guarded.hear("dhcp_server", 12, ack(A, X))
+    assert guarded.owner(X) is None
+    assert guarded.first_hop.counters["dhcp_server_not_allowed"] == 1
