@@ -56,8 +56,9 @@ class Changes:
         guarded: gives the number of a port that is guarded and present.
         """
         set_hosts: list[Effect] = []
+        numbers = {name: guarded(name) for name in {name for name, _, _ in self._hosts}}
         for name, vid, mac in self._hosts:
-            number = guarded(name)
+            number = numbers[name]
             if number is not None:
                 host = BoundHost(number, vid, mac, table.on_port(name, vid, mac))
                 set_hosts.append(SetBoundHost(host))

@@ -6,7 +6,7 @@ and keeps its bindings while it is gone.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +30,7 @@ class BindingTable:
         self.by_origin: Counter[Origin] = Counter()
         self._by_address: dict[BoundAddress, dict[int, Binding]] = {}
         self._by_host: dict[Host, dict[BoundAddress, Binding]] = {}
-        self._hosts: dict[str, Counter[Host]] = {}  # number of bindings by port and host
+        self._hosts: defaultdict[str, Counter[Host]] = defaultdict(Counter)  # number of bindings
         self._prefixes: Counter[tuple[int, int]] = Counter()  # bindings by octets and bits
         # Of neighbour discovery, by port; the longest not confirmed come first.
         self._unused: dict[str, dict[tuple[int, BoundAddress], None]] = {}
@@ -104,7 +104,7 @@ class BindingTable:
         port, vid, mac, address = binding.port, binding.vid, binding.mac, binding.address
         self._by_address.setdefault(address, {})[vid] = binding
         self._by_host.setdefault((vid, mac), {})[address] = binding
-        self._hosts.setdefault(port, Counter())[vid, mac] += 1
+        self._hosts[port][vid, mac] += 1
         self._prefixes[len(address.octets), address.bits] += 1
         self._count += 1
         self.by_origin[binding.origin] += 1
