@@ -29,12 +29,11 @@ from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.audit import Audit
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.bridges.connections import Connections
-from ofapp.controller.bridges.dispatcher import Dispatcher
+from ofapp.controller.bridges.dispatcher import Dispatcher, Shared
 from ofapp.controller.bridges.heartbeat import Heartbeat
 from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.bridges.owners import Alone, Owners
 from ofapp.controller.bridges.registry import Registry
-from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.bridges.throttle import Throttle
 from ofapp.controller.configuration.changes import RequestedChanges
 from ofapp.controller.configuration.configurator import Configurator

@@ -1,4 +1,9 @@
-"""Links, addresses and routes as pyroute2 dumps them, made into values; settings beside netlink."""
+"""Links, addresses and routes as pyroute2 dumps them, made into values; settings beside netlink.
+
+Programs that set addresses on a link are found by their files: a hint, no proof.  Nothing of theirs
+is changed: the program that manages the NIC must manage the bridge instead, in a configuration that
+only the host's administrator knows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,6 @@ from typing import Any
 
 from pyroute2.ethtool.ethtool import Ethtool
 
-from ofapp.deploy import managers
 from ofapp.deploy.state import OFFLOADS, Address, Link, LinkState, Route, made_by_kernel
 from ofapp.deploy.wanted import TAKEN_OVER
 
@@ -59,7 +63,7 @@ def link(
         master=master,
         checksums_later=bool(_on(CHECKSUMS, name)),
         odd_routes=odd,
-        managers=managers.of(name, message["index"], addresses),
+        managers=managers_of(name, message["index"], addresses),
     )
 
 
@@ -170,3 +174,50 @@ def _ethtool() -> Iterator[Ethtool]:
 
 def _time(seconds: int) -> int | None:
     return None if seconds == FOREVER else seconds
+
+
+ROOT = Path("/")
+DHCP_CLIENTS = ("dhclient", "dhcpcd", "udhcpc")
+
+
+def managers_of(
+    link: str, index: int, addresses: tuple[Address, ...], root: Path = ROOT
+) -> tuple[str, ...]:
+    """The managers of a link that carries addresses."""
+    if all(address.link_local for address in addresses) or link == "lo":
+        return ()
+    names = []
+    if "managed=true" in _read(root / f"run/NetworkManager/devices/{index}"):
+        names.append("NetworkManager")
+    if "ADMIN_STATE=configured" in _read(root / f"run/systemd/netif/links/{index}"):
+        names.append("systemd-networkd")
+    if f"{link}=" in _read(root / "run/network/ifstate"):
+        names.append("ifupdown (/etc/network/interfaces)")
+    names += _dhcp_clients(link, root)
+    if not names and any(address.family == 2 and address.valid for address in addresses):
+        names.append("a DHCP client (the address has a lifetime)")
+    return tuple(names)
+
+
+def _dhcp_clients(link: str, root: Path) -> list[str]:
+    """DHCP clients whose command line names the link, in this network namespace."""
+    clients = []
+    here = _namespace(root / "proc/self")
+    for process in (root / "proc").glob("[0-9]*"):
+        words = _read(process / "cmdline").split("\0")
+        program = Path(words[0]).name if words else ""
+        if program in DHCP_CLIENTS and link in words[1:] and _namespace(process) == here:
+            clients.append(f"{program} (process {process.name})")
+    return clients
+
+
+def _namespace(process: Path) -> str:
+    with suppress(OSError):
+        return str((process / "ns/net").readlink())
+    return ""
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(errors="replace")
+    return ""

@@ -6,8 +6,7 @@
     answers     what the controller has said, kept for a while
     bridge_mib  BRIDGE-MIB (RFC 4188) and RSTP-MIB (RFC 4318)
     q_bridge    Q-BRIDGE-MIB (RFC 4363)
-    if_mib      what these refer to of IF-MIB (RFC 2863)
-    mibs        all of a bridge
+    mibs        all of a bridge, with what these refer to of IF-MIB (RFC 2863)
     subagent    the process: a session with snmpd, a context for each bridge
 
 It is a separate process, so that a walk through a hundred thousand objects is not in the

@@ -16,13 +16,17 @@ aggregation, which an event suggests (`lag.unnamed`), or a guard that is turned 
 
 Only moves cost anything.  Histories are kept for TRACKED addresses at most, and the one that moved
 longest ago makes room; each has as many instants as moves are allowed.
+
+A host that sends by both ports of a bond that is not configured is heard on both, and its addresses
+are held down. So an event reports that two ports look like one bond, once for each pair, until no
+address is held down for them any more. A loop looks the same; the event says so.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from ofapp.bridge.effects import Effect, HoldDown, LetGo
@@ -34,7 +38,7 @@ from ofapp.bridge.fdb.events import (
     FDB_HELD_LIMIT_CLEARED,
 )
 from ofapp.bridge.fdb.fdb import Entry
-from ofapp.bridge.lag.unnamed import Two, UnnamedBonds
+from ofapp.bridge.lag.events import LAG_UNNAMED, LAG_UNNAMED_CLEARED
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.params.policy import MoveLimit
 
@@ -290,3 +294,40 @@ def _data(held: HeldAddress) -> dict[str, object]:
         "port": held.port,
         "reason": held.reason,
     }
+
+
+Two = tuple[int, int]
+"""The numbers of two ports, the lower one first."""
+
+
+class UnnamedBonds:
+    """Detection of such bonds.  reported: the pairs of ports that were reported."""
+
+    def __init__(self) -> None:
+        self.reported: set[Two] = set()
+
+    def heard(self, two: Two, address: str) -> list[Effect]:
+        """Report two ports on which alone an address was heard in turn until it was held down."""
+        if two in self.reported:
+            return []
+        self.reported.add(two)
+        one, other = two
+        text = (
+            *(PortNumber(one), " and ", PortNumber(other)),
+            f" look like one bond: {address} is heard on both in turn. Name them as members of an"
+            " aggregation, under lags: of the bridge; if they are none, there is a loop",
+        )
+        data = {"ports": [one, other], "mac": address}
+        return [LAG_UNNAMED.event(text, data=data)]
+
+    def still(self, held: Iterable[Two]) -> list[Effect]:
+        """Clear the reports of pairs for which no address is held down any more."""
+        gone = self.reported - set(held)
+        self.reported -= gone
+        return [
+            LAG_UNNAMED_CLEARED.event(
+                (PortNumber(one), " and ", PortNumber(other), " do not look like one bond now"),
+                data={"ports": [one, other]},
+            )
+            for one, other in sorted(gone)
+        ]

@@ -1,11 +1,11 @@
 """IGMP and MLD snooping (RFC 4541), sans-IO. Use `Snooping`; see `effects` for results.
 
-Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
-`decode`, `encode` (octets); `filter`, `hosts`, `quota`, `timers` (state without a network);
-`shared`, `scope` (common state of the bridge, and of one VLAN and family); `routers`, `querier`,
-`member`, `group`, `snooped_vlan` (the state there); `receive`, `restore`, `snapshot`, `snooping`
-(the bridge). `topology_changes` is separate. No object refers to its owner: a group, say, gets the
-`Scope` with each call, and returns whether the datapath's entries may differ now.
+Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `decode`,
+`encode` (octets); `filter`, `timers` (state without a network); `shared`, `scope` (common state of
+the bridge, and of one VLAN and family); `routers`, `querier`, `member`, `group`, `snooped_vlan`
+(the state there); `receive`, `snapshot`, `snooping` (the bridge). `topology_changes` is separate.
+No object refers to its owner: a group, say, gets the `Scope` with each call, and returns whether
+the datapath's entries may differ now.
 """
 
 from ofapp.bridge.multicast.address import (

@@ -11,6 +11,7 @@ from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.common.request_error import RequestError
 from ofapp.controller.bridges.datapath import Connection
+from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.bridges.events import (
     BRIDGE_CONNECTED,
     BRIDGE_DISCONNECTED,
@@ -28,7 +29,6 @@ from ofapp.controller.bridges.openflow_datapath import (
     messages,
 )
 from ofapp.controller.bridges.owners import Owners
-from ofapp.controller.bridges.shared import Shared
 
 LOG = logging.getLogger(__name__)
 

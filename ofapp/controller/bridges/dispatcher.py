@@ -7,13 +7,14 @@ which is not for the switch, is handled whether the switch is connected or not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import NOTICES, Effect, Notice
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.bridges.registry import Registry
+from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.events import EventLog
 
 N = TypeVar("N", bound=Notice)
@@ -66,3 +67,16 @@ class Dispatcher:
         """Log the bridges that give their names up to others: see `Registry`."""
         for bridge, event in self._registry.settle_names():
             self.emit(bridge, event)
+
+
+class Shared(NamedTuple):
+    """One of each for a controller."""
+
+    registry: Registry
+    dispatcher: Dispatcher
+    running: RunningConfiguration
+
+    @property
+    def events(self) -> EventLog:
+        """The log of events."""
+        return self.dispatcher.events

@@ -21,8 +21,8 @@ from ofapp.common import hub
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.absentees import Absentees
+from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.bridges.events import BRIDGE_FORGOTTEN, BRIDGE_LIMIT
-from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.events import CONFIG_RESTORED, CONFIG_SKIPPED
 from ofapp.controller.configuration.run_time_entries import SavedEntries, follow_file
 from ofapp.controller.state.saving import Ticket

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import ofapp
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.common.request_error import RequestError
 from ofapp.controller.bridges.datapath import Connection
 from ofapp.controller.bridges.openflow_datapath import (

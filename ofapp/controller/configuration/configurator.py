@@ -15,7 +15,7 @@ from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.event import Event
 from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.datapath import Changes
-from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.configuration.plan import BridgePlan, plan_file
 from ofapp.controller.configuration.run_time_entries import SavedEntries, follow_file
 from ofapp.controller.state.saving import Ticket

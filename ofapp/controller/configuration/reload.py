@@ -23,7 +23,7 @@ from ofapp.config.errors import Fault
 from ofapp.config.load import signature
 from ofapp.config.loss import extent, missing
 from ofapp.controller.bridges.datapath import Changes
-from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.configuration.configurator import Configurator
 from ofapp.controller.configuration.events import CONFIG_INCOMPLETE, CONFIG_REFUSED, CONFIG_RELOADED
 from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config

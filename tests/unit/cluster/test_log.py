@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from ofapp.common import hub, rate_limited
+from ofapp.common import buckets, hub
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.nodes import NodeConnection
 from tests.support.waiting import wait_for
@@ -19,7 +19,7 @@ WATCHES = 8
 def _new_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at a start."""
     log = logging.getLogger("ofapp.controller.cluster.etcd.gateway")
-    monkeypatch.setattr(log, "filters", [rate_limited.RateLimit()])
+    monkeypatch.setattr(log, "filters", [buckets.RateLimit()])
 
 
 def test_watches_that_fail_write_a_few_lines(
@@ -32,20 +32,20 @@ def test_watches_that_fail_write_a_few_lines(
         for number in range(WATCHES):
             gateway.watch(f"/{number}/", lambda _changes: None)
         wait_for(lambda: len(tries) > 10 * WATCHES, "many tries", sleep=hub.sleep)
-    assert len(caplog.records) == rate_limited.BURST
+    assert len(caplog.records) == buckets.BURST
 
 
 def test_what_was_left_out_is_counted(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(rate_limited.time, "monotonic", lambda: now)
-    log = rate_limited.rate_limited("tests.of.a.limit")
+    monkeypatch.setattr(buckets.time, "monotonic", lambda: now)
+    log = buckets.rate_limited("tests.of.a.limit")
     with caplog.at_level(logging.INFO):
         for number in range(10):
             log.info("switch %d is not claimed", number)
             log.info("something else")
-        now += rate_limited.EVERY
+        now += buckets.EVERY
         log.info("switch %d is not claimed", 10)
     messages = [
         record.getMessage() for record in caplog.records if "claimed" in record.getMessage()

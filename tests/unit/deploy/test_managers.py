@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ofapp.deploy import managers
+from ofapp.deploy.links import managers_of
 from tests.unit.deploy.hosts import FIRST, LINK_LOCAL, SECOND
 
 
@@ -23,16 +23,16 @@ def test_a_manager_is_known_by_its_file(tmp_path: Path, path: str, text: str, na
     file = tmp_path / path
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    assert managers.of("eth0", 7, (FIRST,), tmp_path) == (name,)
-    assert managers.of("eth1", 8, (FIRST,), tmp_path) == ()
+    assert managers_of("eth0", 7, (FIRST,), tmp_path) == (name,)
+    assert managers_of("eth1", 8, (FIRST,), tmp_path) == ()
 
 
 def test_an_address_with_a_lifetime_was_leased(tmp_path: Path) -> None:
-    assert managers.of("eth0", 7, (FIRST,), tmp_path) == ()
-    assert "DHCP" in managers.of("eth0", 7, (SECOND,), tmp_path)[0]
+    assert managers_of("eth0", 7, (FIRST,), tmp_path) == ()
+    assert "DHCP" in managers_of("eth0", 7, (SECOND,), tmp_path)[0]
 
 
 def test_without_an_address_there_is_nothing_to_manage(tmp_path: Path) -> None:
     (tmp_path / "run/network").mkdir(parents=True)
     (tmp_path / "run/network/ifstate").write_text("eth0=eth0\n")
-    assert managers.of("eth0", 7, (LINK_LOCAL,), tmp_path) == ()
+    assert managers_of("eth0", 7, (LINK_LOCAL,), tmp_path) == ()

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.common.request_error import RequestError
 from ofapp.controller.bridges.openflow_datapath import (
     BRIDGE_STANDBY,

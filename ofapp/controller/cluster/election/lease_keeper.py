@@ -11,7 +11,7 @@ import contextlib
 from typing import NamedTuple, Protocol
 
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.controller.cluster.election.lease_deadline import LeaseDeadline, clock
 from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, LostError
 

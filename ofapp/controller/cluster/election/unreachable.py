@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError

@@ -23,7 +23,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.controller.cluster.etcd.etcd import Delete, EtcdError, Found, Put, Record, modified
 from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, Copy, GuardedEtcd
 from ofapp.controller.cluster.etcd.keys import Keys

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.controller.cluster.cluster import Cluster
 from ofapp.controller.cluster.election.claims import Claims
 from ofapp.controller.cluster.election.lease_deadline import clock

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ofapp.common import hub
-from ofapp.common.rate_limited import rate_limited
+from ofapp.common.buckets import rate_limited
 from ofapp.config import Config, ConfigError
 from ofapp.controller.cluster.etcd.etcd import (
     Change,

@@ -7,8 +7,8 @@ request that cannot be carried out is an `InputError`, and then nothing has chan
 
 from __future__ import annotations
 
+from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.bridges.lifetime import Lifetime
-from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.changes.fdb import FdbChanges
 from ofapp.controller.configuration.changes.mdb import MdbChanges
 from ofapp.controller.configuration.changes.settings import SettingChanges

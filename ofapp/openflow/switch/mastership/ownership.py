@@ -28,9 +28,13 @@ from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.openflow.switch.events import BRIDGE_STANDBY, BRIDGE_TAKEOVER
 from ofapp.openflow.switch.mastership.reservation import SwitchReservation
-from ofapp.openflow.switch.mastership.roles import NO_GENERATION, ControllerRole
+from ofapp.openflow.switch.mastership.roles import (
+    NO_GENERATION,
+    ControllerRole,
+    read_role,
+    role_request,
+)
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.messages.role import read_role, role_request
 from ofapp.openflow.wire.requests import RequestError, ask_once, replies
 
 LOG = logging.getLogger(__name__)

@@ -17,14 +17,15 @@ have them stopped and delayed at every step.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Generator
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.messages.role import read_role, role_request
 from ofapp.openflow.wire.requests import RefusedError, RequestError, replies
 
 NO_GENERATION = (1 << 64) - 1
@@ -127,3 +128,19 @@ class Mastership:
             return RoleReply(ControllerRole(role), generation)
         except ValueError:
             raise RequestError(f"the switch reports role {role}, which does not exist") from None
+
+
+_REPLY = struct.Struct("!8xI4xQ")
+
+
+def role_request(channel: Channel, role: int, generation: int = 0) -> Any:
+    """A role request, by OpenFlow's number of the role."""
+    return parser.OFPRoleRequest(channel, role, generation)
+
+
+def read_role(reply: bytes) -> tuple[int, int]:
+    """(role, generation_id); RequestError."""
+    if len(reply) < _REPLY.size:
+        raise RequestError("a role reply is cut short")
+    role, generation = _REPLY.unpack_from(reply)
+    return role, generation
