@@ -87,7 +87,13 @@ class Leases:
             return True
         ends = None if fact.lifetime is None else changes.at + fact.lifetime
         key = port.name, fact.vid, fact.mac, fact.address, fact.origin
-        if not self._bindings.bind(Binding(*key, ends, fact.lifetime), changes):
+        new = Binding(*key, ends, fact.lifetime)
+        old = self._bindings.table.get(fact.vid, fact.address)
+        taken = old is not None and old.origin is fact.origin and old.port != new.port
+        if old is not None and taken and not self._migration.gives_way(old, changes):
+            self._bindings.refuse(new, old, changes)
+            return False
+        if not self._bindings.bind(new, changes):
             return False
         self._migration.granted(port, fact.vid, fact.mac, changes)
         return True

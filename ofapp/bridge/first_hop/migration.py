@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ofapp.bridge.first_hop.binding import Binding
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
@@ -82,12 +83,28 @@ class Migration:
             del self._seen[next(iter(self._seen))]
         if bound is not None and not dhcp:
             return False
-        if self._is_absent(host, old, changes.at):
+        if self._is_gone(host, old, changes):
+            return True
+        self._bindings.counters["host_elsewhere"] += 1
+        return False
+
+    def gives_way(self, owner: Binding, changes: Changes) -> bool:
+        """Whether an address may go to a host on another port, as its owner is gone.
+
+        A server believes a client that repeats the client identifier of another one (option 61,
+        DUID), and grants it the address of that one.  So an owner that answers keeps it.
+        """
+        if not self._is_up(owner.port):
+            return True
+        return self._is_gone((owner.vid, owner.mac), owner.port, changes)
+
+    def _is_gone(self, host: Host, port: str, changes: Changes) -> bool:
+        """Whether a host has not answered on a port that is up; else it is asked from now on."""
+        if self._is_absent(host, port, changes.at):
             return True
         if host not in self._tests and len(self._tests) < MOST_TESTS:
-            test = self._tests[host] = _Test(old)
+            test = self._tests[host] = _Test(port)
             self._probe(host, test, changes)
-        self._bindings.counters["host_elsewhere"] += 1
         return False
 
     def granted(self, port: Port, vid: int, mac: int, changes: Changes) -> None:

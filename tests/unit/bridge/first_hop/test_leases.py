@@ -11,6 +11,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, ForwardFrame, SetBoundHost, StateChanged
 from ofapp.bridge.first_hop.binding import BoundHost, DhcpRequest, Origin
 from tests.support.dhcp_frames import (
+    Arp,
     ack,
     decline,
     discover,
@@ -126,10 +127,37 @@ def test_a_server_takes_an_address_back(guarded: Guarded) -> None:
 
 def test_a_server_gives_an_address_to_another_host(guarded: Guarded) -> None:
     guarded.lease(11, A, X)
-    assert guarded.lease(12, B, X)
+    assert not guarded.lease(12, B, X), "A is asked first"
+    guarded.wait(4.0)
+    assert guarded.lease(12, B, X), "B repeats its request (RFC 2131 4.1)"
     assert guarded.owner(X) == ("tap12", B)
     assert guarded.switch == {(12, 0, B): (address(X),)}
     assert "bindings.moved" in guarded.kinds()
+
+
+def test_a_host_with_the_client_identifier_of_another_one_gets_nothing(guarded: Guarded) -> None:
+    """dnsmasq 2.90 and Kea 2.2 grant it the address of that one [measured]."""
+    guarded.lease(11, A, X)
+    for _ in range(3):
+        assert not guarded.lease(12, B, X)
+        guarded.hear("answer", 11, Arp(A, X, "0.0.0.0", operation=2).frame())
+        guarded.wait(4.0)
+    assert guarded.owner(X) == ("tap11", A)
+    assert guarded.switch == {(11, 0, A): (address(X),)}
+    assert "bindings.conflict" in guarded.kinds()
+
+
+def test_an_address_of_a_host_that_is_gone_is_given_at_once(guarded: Guarded) -> None:
+    guarded.lease(11, A, X)
+    guarded.link(11, up=False)
+    assert guarded.lease(12, B, X)
+    assert guarded.switch == {(12, 0, B): (address(X),)}
+
+
+def test_another_network_card_of_the_same_guest_has_its_address_at_once(guarded: Guarded) -> None:
+    guarded.lease(11, A, X)
+    assert guarded.lease(11, B, X)
+    assert guarded.switch == {(11, 0, B): (address(X),)}
 
 
 def test_vlans_are_apart(guarded: Guarded) -> None:
