@@ -13,7 +13,7 @@ from ofapp.controller.access import UserRole
 
 View = TypeVar("View", bound=Callable[..., object])
 Merging = Literal["bridges", "entries", "events", "forgotten", "found", "map"]
-"""How the answers of all members become one; see `api.cluster.fan_out`."""
+"""Function that merges the answers of all members; see `api.cluster.fan_out`."""
 
 _ROLE = "ofapp_role"
 _LOCAL = "ofapp_local"

@@ -61,7 +61,7 @@ class Bed:
     tag: str
     given: Given | None = None
     mtu: int = 1500
-    """Of all interfaces of the next device."""
+    """Set the MTU of all interfaces of the next device."""
     ends: dict[str, End] = field(default_factory=dict)
     _moved: list[tuple[End, str]] = field(default_factory=list)
     _found: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -29,7 +29,7 @@ class Side(IntEnum):
 
 
 ADDRESS = {Side.TX: "198.18.0.2", Side.RX: "198.19.0.2"}
-"""Of the networks that RFC 2544 clause C.2.2 sets aside for this."""
+"""Addresses of the networks that RFC 2544 clause C.2.2 reserves for benchmarks."""
 GATEWAY = {Side.TX: "198.18.0.1", Side.RX: "198.19.0.1"}
 
 

@@ -22,8 +22,8 @@ from ofapp.bench.station import Station, Trial
 from ofapp.bench.task import At, Context, Outcome, Task
 
 RATES = (5_000, 10_000, 25_000, 50_000, 100_000, 200_000, 400_000)
-"""Of the latency, frames a second: up to the first that the generator does not keep up with, or
-that the device does not carry.  The first is reported in any case."""
+"""Loads of the latency test, frames a second: up to the first that the generator does not
+reach, or that the device does not carry.  The first is reported in any case."""
 PROBE_EVERY = 0.002
 """Seconds."""
 LOWEST_RATE = 500

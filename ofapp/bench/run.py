@@ -76,7 +76,7 @@ def _with_progress(runner: Runner, console: Console, keep: Callable[[], None]) -
 
 
 def remove_rests(tag: str, run_dir: Path) -> list[str]:
-    """What a run that was killed has left behind: the names of what is removed now."""
+    """Remove leftovers of a killed run; return their names."""
     tags = [tag, *numbered(tag, MOST)]
     gone = [name for one in tags for name in clean(one)]
     switch = OpenVSwitch(run_dir)

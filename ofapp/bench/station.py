@@ -23,7 +23,7 @@ READY_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was sent, what arrived at the far end and at the monitor (0 without), what it cost."""
+    """Result of a trial: frames sent, received at the far end and at the monitor; CPU time."""
 
     sent: Sent
     received: int

@@ -52,7 +52,7 @@ _Socket = eventlet.patcher.original("socket").socket
 BACKLOG = 4096
 """Connections that may wait to be accepted; the kernel limits them, too (net.core.somaxconn)."""
 HANDSHAKE_SECONDS = 10
-"""How long a peer may take for the TLS handshake."""
+"""Longest TLS handshake of a peer, seconds."""
 RETRY_SECONDS = 1
 """Seconds until a failed accept is tried again, or a greenlet that failed is restarted."""
 

@@ -69,7 +69,7 @@ class Binding(Model):
 
 
 Entry = Static | MdbEntry | Binding
-"""What users add to a bridge, in the file and at run time."""
+"""Entries that users add to a bridge, in the file and at run time."""
 
 
 class _Named(Model):

@@ -25,7 +25,7 @@ def _lag_name(name: Any) -> Any:
 
 
 LagName = Annotated[PortName, BeforeValidator(_lag_name)]
-"""What the bridge calls its port that the members make together."""
+"""Name of the bridge's port that the members form."""
 
 
 def _member(name: Any) -> Any:

@@ -24,7 +24,7 @@ from ofapp.config.errors import ConfigError, Fault, Finding, findings
 from ofapp.config.model import Config, bridge_key, canonical_bridges
 
 ROUNDS = 8
-"""How often a document is validated without what is known to be wrong in it."""
+"""Most validations of a document, each without the errors found so far."""
 
 
 def drop_in_directory(path: Path) -> Path:

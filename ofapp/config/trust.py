@@ -30,7 +30,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "learn": {"first_hop": _CHECKED},
     "uplink": {},
 }
-"""By the word.
+"""Settings by value of `trust`.
 
 GUESTS are the words for ports whose hosts may be hostile.
 

@@ -30,7 +30,7 @@ from ofapp.deploy.wanted import (
 
 SLACK_SECONDS = 60.0  # for the steps themselves: who takes longer hangs
 
-Tell = Callable[[int, Step], None]  # called before each step, with its number from 0
+Progress = Callable[[int, Step], None]  # called before each step, with its number from 0
 
 
 class ApplyError(Exception):
@@ -74,7 +74,12 @@ def survey(config: DeployConfig, store: Store, database: str, *, confirmed_later
 
 
 def apply(
-    survey: Survey, store: Store, confirm_within: float | None, tell: Tell, *, resume: bool = False
+    survey: Survey,
+    store: Store,
+    confirm_within: float | None,
+    progress: Progress,
+    *,
+    resume: bool = False,
 ) -> None:
     """Take the steps of a survey without errors.
 
@@ -97,7 +102,7 @@ def apply(
                 for number, step in enumerate(survey.steps):
                     journal = replace(journal, step=f"{number + 1}: {step}")
                     store.write(journal)
-                    tell(number, step)
+                    progress(number, step)
                     executor.do(step)
         except (StepError, JournalError, KeyboardInterrupt) as error:
             reason = str(error) or "interrupted"

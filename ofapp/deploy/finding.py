@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 PLACE = "NAME"
-"""What stands for the bridge or interface in a text that is about several."""
+"""Placeholder for the bridge or interface in a text about several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ofapp.deploy.wanted import returned_layout, wanted_layout
 ROUNDS = 3
 REVERT_SECONDS = 120.0
 
-Tell = Callable[[int, Step], None]
+Progress = Callable[[int, Step], None]
 
 
 class RecoverError(Exception):
@@ -41,7 +41,7 @@ def confirm(store: Store, bridge: str) -> None:
         store.write(replace(journal, state=State.CONFIRMED, deadline=None, previous=None))
 
 
-def put_back(store: Store, journal: Journal, tell: Tell | None = None) -> None:
+def put_back(store: Store, journal: Journal, progress: Progress | None = None) -> None:
     """Take the host to the journal's `fallback`; the lock is held.  RecoverError.
 
     The journal is then that of the deployment before, or gone.
@@ -51,14 +51,14 @@ def put_back(store: Store, journal: Journal, tell: Tell | None = None) -> None:
     goal = journal.fallback
     if journal.boot != boot_id():
         goal = _after_reboot(journal)
-    _converge(journal, goal, tell)
+    _converge(journal, goal, progress)
     if journal.previous is not None and journal.state is State.RESTORING:
         store.write(journal.previous)
     else:
         store.remove(journal.bridge)
 
 
-def revert(store: Store, bridge: str, tell: Tell) -> tuple[str, ...]:
+def revert(store: Store, bridge: str, progress: Progress) -> tuple[str, ...]:
     """Undo the deployment; ports of others that keep the bridge.  JournalError, RecoverError."""
     with store.lock(bridge):
         journal = store.read(bridge)
@@ -82,7 +82,7 @@ def revert(store: Store, bridge: str, tell: Tell) -> tuple[str, ...]:
         )
         store.write(journal)
         watcher.start(store, bridge)
-        put_back(store, journal, tell)
+        put_back(store, journal, progress)
     return foreign_ports(host, bridge)
 
 
@@ -109,7 +109,7 @@ def _after_reboot(journal: Journal) -> Layout:
     return wanted_layout(host, journal.previous.config, journal.previous.origin)
 
 
-def _converge(journal: Journal, goal: Layout, tell: Tell | None) -> None:
+def _converge(journal: Journal, goal: Layout, progress: Progress | None) -> None:
     """Go on after a step that fails: others may bring the host back all the same."""
     failed: list[str] = []
     for _ in range(ROUNDS):
@@ -121,8 +121,8 @@ def _converge(journal: Journal, goal: Layout, tell: Tell | None) -> None:
             break
         with closing(Executor(journal.database, journal.config.api)) as executor:
             for number, step in enumerate(left):
-                if tell is not None:
-                    tell(number, step)
+                if progress is not None:
+                    progress(number, step)
                 try:
                     executor.do(step)
                 except StepError as error:

@@ -42,14 +42,14 @@ _TRACEBACKS = logging.Formatter()
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
     """Return the fields of the event in a log record; empty for other records."""
-    told = getattr(record, "event", None)
-    if not isinstance(told, Record):
+    event_record = getattr(record, "event", None)
+    if not isinstance(event_record, Record):
         return {}
-    bridge = None if told.bridge is None else f"{told.bridge:016x}"
-    event = told.event
+    bridge = None if event_record.bridge is None else f"{event_record.bridge:016x}"
+    event = event_record.event
     known = {
         "event": event.kind,
-        "number": told.number,
+        "number": event_record.number,
         "bridge": bridge,
         "bridge_name": getattr(record, "bridge_name", None),
         "port": event.port,
@@ -70,7 +70,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         moment = datetime.fromtimestamp(record.created, UTC)
-        told = {
+        entry = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -78,8 +78,8 @@ class JsonFormatter(logging.Formatter):
             **fields(record),
         }
         if (traceback := _traceback(record)) is not None:
-            told["traceback"] = traceback
-        return json.dumps(told, default=str)
+            entry["traceback"] = traceback
+        return json.dumps(entry, default=str)
 
 
 class JournalHandler(logging.Handler):

@@ -26,7 +26,7 @@ from ofapp.common import hub
 LOG = logging.getLogger(__name__)
 
 STATUS_SECONDS = 5.0
-"""How old the line that `systemctl status` shows may get, when no watchdog asks for more."""
+"""Longest age of the line in `systemctl status`, unless a watchdog needs a shorter one."""
 
 
 def ready(status: str) -> None:

@@ -36,9 +36,9 @@ IF_X_TABLE: Oid = (1, 3, 6, 1, 2, 1, 31, 1, 1)
 """What BRIDGE-MIB refers to of IF-MIB (RFC 2863): the ports of a bridge as interfaces."""
 
 SUBTREES: tuple[Oid, ...] = (bridge_mib.DOT1D,)
-"""What is registered without a context."""
+"""Objects that are registered without a context."""
 OWN_SUBTREES = (*SUBTREES, SYSTEM, INTERFACES, IF_X_TABLE)
-"""What is registered in the context of a bridge."""
+"""Objects that are registered in the context of a bridge."""
 
 
 def objects_of(answers: Answers, own_context: bool) -> Objects:

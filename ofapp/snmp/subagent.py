@@ -31,7 +31,7 @@ LOOK = 10.0
 RETRY = 5.0
 """Seconds until another session is tried."""
 MOST_BINDS = 1000
-"""Of one answer to GetBulk."""
+"""Most objects of one answer to GetBulk."""
 
 
 class SessionError(Exception):

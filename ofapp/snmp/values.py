@@ -10,7 +10,7 @@ Oid = tuple[int, ...]
 
 
 class Kind(IntEnum):
-    """Types of values, and what there is instead of one."""
+    """Types of values, and of their substitutes."""
 
     INTEGER = 2
     OCTETS = 4

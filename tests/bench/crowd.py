@@ -1,4 +1,4 @@
-"""Everybody hostile at once, in a process of its own: what the soak lets loose again and again.
+"""Everybody hostile at once, in its own process: what the soak lets loose again and again.
 
 Switches of every kind in `hostile.py` that come again when they are hung up on, switches with the
 datapath ids of good ones, ever new switches, connections that never shake hands, and clients of the

@@ -130,7 +130,7 @@ ENDLESS = {
 
 
 def be_hostile(port: int, kind: str, start: float, seconds: float) -> None:
-    """A process of its own."""
+    """A separate process."""
     gc.disable()
     if kind in ENDLESS:
         time.sleep(max(0.0, start - time.monotonic()))

@@ -177,7 +177,7 @@ def _wire(host: Host) -> socket.socket:
 
 
 def _spin(namespace: str, frames: list[bytes], rate: float, ready: Any, stop: Any) -> None:
-    """Send at a rate (0: flat out) until told to stop, on a core of its own."""
+    """Send at a rate (0: flat out) until told to stop, on its own core."""
     os.sched_setaffinity(0, {CORES[0]})
     host = Host(namespace, "", 0)
     sock = _wire(host)

@@ -187,7 +187,7 @@ def _heap(driver: Any) -> float:
 
 
 def be_pages(port: int, stop: Any) -> None:
-    """A process of its own: so many pages, and one who reads all databases."""
+    """A separate process: so many pages, and one who reads all databases."""
     os.nice(NICE)
     asks = [(15.0, ("/v1/bridges", "/v1/topology"))] * (PAGES // 2)
     dpid = f"{1:016x}"

@@ -163,7 +163,7 @@ def evenly(rate: int, send: Callable[[int], object], seconds: float = math.inf) 
 
 @contextmanager
 def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Do it in a process of its own."""
+    """Do it in its own process."""
     child = os.fork()
     if child == 0:
         try:
@@ -242,7 +242,7 @@ class Bed:
     def _delay(self) -> float:
         """The shortest time after its first frame at which a frame to a new host is not flooded.
 
-        Each time is tried with a host of its own: one frame that is too early makes the switch
+        Each time is tried with its own host: one frame that is too early makes the switch
         cache where it went, and what follows goes there until the cache is looked through.
         """
         return next((wait for wait in DELAYS if not self._floods_after(wait)), math.inf) * 1000

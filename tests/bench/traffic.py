@@ -1,6 +1,6 @@
 """New hosts on an emulated switch, and what the controller does about them.
 
-The same traffic for every controller.  Host i has a MAC of its own, sits on port 1 + i mod P, and
+The same traffic for every controller.  Host i has its own MAC, sits on port 1 + i mod P, and
 sends one 64-byte unicast frame to host i-1, whose frame was sent just before (the very first host
 of a connection broadcasts).  So each frame has an unknown source and a known destination, and each
 controller does its whole job for each: learn the source, install what lets the datapath forward.

@@ -1,4 +1,4 @@
-"""Three nodes of Debian's etcd in a namespace of their own."""
+"""Three nodes of Debian's etcd in their own namespace."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Plan:
 
 
 class Member(ControllerInside):
-    """A controller in a namespace of its own; `address` is where switches find it."""
+    """A controller in its own namespace; `address` is where switches find it."""
 
     def __init__(self, wires: Wires, number: int, plan: Plan, options: tuple[str, ...]) -> None:
         self.name = f"m{number}"

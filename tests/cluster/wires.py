@@ -1,7 +1,7 @@
 """Networks of a cluster's site: a namespace each for who is on them, so that any can be cut off.
 
 Three of them, as one would have them: by `sw` members reach switches, by `et` they reach etcd, and
-by `mm` each other.  Each is a bridge of Linux in a namespace of its own.  To cut somebody off is to
+by `mm` each other.  Each is a bridge of Linux in its own namespace.  To cut somebody off is to
 take their cable out of the bridge: nobody is told, frames just do not arrive any more.
 """
 

@@ -76,7 +76,7 @@ def _run(order: dict[str, Any], seen: int) -> None:
     from ofapp.deploy.journal import Store
     from ofapp.deploy.model import DeployConfig
 
-    def tell(number: int, step: object) -> None:
+    def progress(number: int, step: object) -> None:
         os.write(seen, f"{step}\n".encode())
         if number == order["at"]:
             os.kill(os.getpid(), order.get("signal", signal.SIGKILL))
@@ -99,14 +99,14 @@ def _run(order: dict[str, Any], seen: int) -> None:
         )
         found = applying.survey(config, store, order["db"], confirmed_later=True)
         assert not found.errors, found.errors
-        applying.apply(found, store, order.get("within"), tell)
+        applying.apply(found, store, order.get("within"), progress)
     elif order["what"] == "revert":
-        recover.revert(store, "br0", tell)
+        recover.revert(store, "br0", progress)
     else:
         with store.lock("br0"):
             journal = recover.unfinished(store, "br0")
             if journal is not None:
-                recover.put_back(store, journal, tell)
+                recover.put_back(store, journal, progress)
 
 
 def _forked(order: dict[str, Any]) -> dict[str, Any]:

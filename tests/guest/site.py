@@ -72,7 +72,7 @@ class Site:
         return name
 
     def guest(self, switch: Switch) -> Placed:
-        """Start one on a port of its own; it boots meanwhile."""
+        """Start one on its own port; it boots meanwhile."""
         tap = self.tap(switch)
         number = 101 + len(self.guests)
         mac = f"52:54:00:0a:00:{number:02x}"

@@ -85,7 +85,7 @@ def place(image):
 
 @pytest.fixture(scope="module")
 def controller(place):
-    """What deploy/libvirt/ports.yaml says of br0, it is told of this bridge."""
+    """What deploy/libvirt/ports.yaml says of br0, it is reported this bridge."""
     (ports,) = yaml.safe_load((FILES / "ports.yaml").read_text())["bridges"].values()
     settings = {
         "defaults": {"stp": {"enabled": True}},

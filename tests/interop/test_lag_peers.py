@@ -113,7 +113,7 @@ def test_both_agree_and_everything_arrives_once(made: Pair, mine: Mode, theirs: 
     said |= {"timeout"} if theirs.rate == "fast" else set()
     wait_for(
         lambda: [set(one["partner"]["state"]) for one in ours(made).lag()["members"]] == [said] * 2,
-        "the partner to be told of as it is",
+        "the partner to be reported as it is",
     )
     assert ours(made).lag()["up"]
     passes(made)

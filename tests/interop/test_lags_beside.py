@@ -97,7 +97,7 @@ def passes(beside: Beside) -> None:
 
 
 def test_a_member_moves_into_another_aggregation(beside: Beside) -> None:
-    """It is never a port of its own, nor of both: nothing comes twice, and little is lost."""
+    """It is never its own port, nor of both: nothing comes twice, and little is lost."""
     passes(beside)
     moved = beside.cables[0]
     one, other = beside.left.host, beside.right.host

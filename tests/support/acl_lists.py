@@ -1,4 +1,4 @@
-"""Access lists as the file has them, on a bridge of their own."""
+"""Access lists as the file has them, on their own bridge."""
 
 from __future__ import annotations
 

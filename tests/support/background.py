@@ -14,7 +14,7 @@ class Closable(Protocol):
 
 
 class Background:
-    """Each of `runs` in a thread of its own, until `_stop` is set at the end."""
+    """Each of `runs` in its own thread, until `_stop` is set at the end."""
 
     def __init__(self, *runs: Callable[[], None]) -> None:
         self._stop = threading.Event()

@@ -1,6 +1,6 @@
 """Two sides of an aggregation with cables between them, each with a host behind it.
 
-A side is a namespace: here Open vSwitch with a bond of its own on a bridge that does NORMAL, which
+A side is a namespace: here Open vSwitch with its own bond on a bridge that does NORMAL, which
 nobody here wrote, and ofapp's switch; Linux's bonds are in `kernelbonds`.  Each Open vSwitch is
 one of its own, so that what happens to one is not seen by the other.  Cables can be cut, as
 somebody pulls them, or deafened one way, as a broken transceiver is.

@@ -1,4 +1,4 @@
-"""The controller under test: ``ofapp-manager ofapp.app`` as a process of its own."""
+"""The controller under test: ``ofapp-manager ofapp.app`` as its own process."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class Wire:
             frames.append(data)
 
     def dropped(self) -> int:
-        """Frames for which there was no room, as nobody took them in time; each is told once."""
+        """Frames dropped for lack of room, as they were not read in time; each is reported once."""
         statistics = self.socket.getsockopt(263, 6, 8)  # SOL_PACKET, PACKET_STATISTICS
         return int(struct.unpack("=II", statistics)[1])
 

@@ -28,7 +28,7 @@ class HasDpid(Protocol):
 
 
 def entries(bridge: Bridge) -> Entries:
-    """All entries.  Each flow must have a group of its own."""
+    """All entries.  Each flow must have its own group."""
     groups = bridge.groups()
     found: Entries = {}
     used: set[int] = set()

@@ -5,7 +5,7 @@ port, so that several can run beside each other and beside the machine's own.  F
 with ``netdev-dummy/receive`` and read back from the pcap files.
 
 The datapath polls its ports in the main loop and handles misses in line, and every command is
-sent over a connection of its own, accepted only in a later round of that loop.  So once a command
+sent over its own connection, accepted only in a later round of that loop.  So once a command
 that follows ``receive`` is answered, the frame has left by every port it leaves by:
 :meth:`VSwitchd.barrier` uses that, and it is why a test may say that a frame did *not* come.
 
@@ -372,7 +372,7 @@ class Bridge:
 
     def disconnect(self) -> None:
         """Lose the controller.  OVS flushes its flows when it is told that there is none any
-        more, so it is told of one that does not answer."""
+        more, so it is reported one that does not answer."""
         self.set_controller("tcp:127.0.0.1:1")
 
     @property

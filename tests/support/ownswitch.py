@@ -75,7 +75,7 @@ class OwnSwitch(VSwitchd):
 
     @property
     def bridge(self) -> Bridge:
-        """As a controller is to be told of it."""
+        """As a controller is to be reported it."""
         return Bridge(self, BRIDGE, self.dpid)
 
     def host(self, number: int) -> Host:

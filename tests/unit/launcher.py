@@ -1,4 +1,4 @@
-"""ofapp-manager as a process of its own, for the tests of what its user meets."""
+"""ofapp-manager as its own process, for the tests of what its user meets."""
 
 from __future__ import annotations
 

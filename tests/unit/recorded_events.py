@@ -1,4 +1,4 @@
-"""What is told of, kept for a test to look at."""
+"""What is reported, kept for a test to look at."""
 
 from __future__ import annotations
 

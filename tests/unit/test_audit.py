@@ -107,7 +107,7 @@ def test_who_may_do_nothing_does_not_push_out_what_others_did(tmp_path: Path) ->
     lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
     assert len([line for line in lines if line["who"] == "token viewer"]) <= DENIALS + 1
     assert lines[-1]["who"] == "token other"
-    assert len(events) == 10 * DENIALS + 1  # of which the events have a limit of their own
+    assert len(events) == 10 * DENIALS + 1  # of which the events have their own limit
 
 
 def test_files_are_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

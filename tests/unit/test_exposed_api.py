@@ -215,7 +215,7 @@ def test_a_renewed_certificate_is_taken_and_nobody_is_dropped(exposed: Exposed) 
     with exposed.client(headers=headers, limits=kept) as before:
         assert before.get("/v1/bridges").status_code == 200
         exposed.cert.write_text("half of one")
-        wait_for(lambda: exposed.events("api.tls.refused"), "the damaged file to be told of")
+        wait_for(lambda: exposed.events("api.tls.refused"), "the damaged file to be reported")
         make_certificate(exposed.key, exposed.cert)
         new = exposed.cert.read_text()
 

@@ -23,6 +23,10 @@ WORDS = {
     "of (its|their) own": "its own NAME, or a separate NAME",
     "anew": "again, new",
     "whose turn": "scheduling",
+    "does? as": "applies, follows",
+    "told otherwise": "by default",
+    "what there is": "name the objects",
+    "changes its mind": "changes its state",
 }
 
 
@@ -33,6 +37,11 @@ NAMES = re.compile(
     re.IGNORECASE,
 )
 """Words that names of classes and functions must not have."""
+VARIABLES = {"told", "tell", "heed"}
+"""Names of variables, parameters and attributes that do not say what the value is."""
+FORMER_FIELD = "ofapp/api/resources/cluster.py"  # `told` is sent until 0.4
+FRAGMENTS = re.compile(r"(Of|That|Those|As|And|By|Whose|Whom)\b")
+"""First words of docstrings that are no sentence and no noun phrase."""
 
 
 def in_text(text: str) -> Iterator[tuple[int, str]]:
@@ -60,6 +69,27 @@ def in_names(source: str) -> Iterator[tuple[int, str]]:
             words = re.findall(r"[A-Z]?[a-z]+", node.name)
             if any(map(NAMES.fullmatch, words)):
                 yield node.lineno - 1, f"name {node.name}"
+
+
+def in_variables(source: str) -> Iterator[tuple[int, str]]:
+    """Variables, parameters and attributes with a name to avoid."""
+    if not re.search(rf"\b({'|'.join(VARIABLES)})\b", source):
+        return  # parsing all files takes half a minute
+    for node in ast.walk(ast.parse(source)):
+        name = getattr(node, "id", getattr(node, "attr", getattr(node, "arg", None)))
+        if name in VARIABLES and hasattr(node, "lineno"):
+            yield node.lineno - 1, f"name {name}"
+
+
+def in_docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """Docstrings that begin as a fragment of a sentence, also those of constants and fields."""
+    if not re.search(rf'"""{FRAGMENTS.pattern}', source):
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            text = node.value.value
+            if isinstance(text, str) and FRAGMENTS.match(text):
+                yield node.lineno - 1, f"docstring begins with {text.split()[0]!r}"
 
 
 def newest(changelog: str) -> str:
@@ -92,4 +122,26 @@ def test_documents_and_the_page_have_no_words_that_need_a_translation() -> None:
     files += [*PACKAGE.rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
     files += (PACKAGE / "api" / "page" / "js").glob("*.js")
     lines = [line for path in sorted(files) for line in problems(path)]
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.parametrize("part", parts(), ids=lambda part: part.name)
+def test_docstrings_begin_with_an_imperative_or_a_noun_phrase(part: Path) -> None:
+    files = sorted(part.rglob("*.py")) if part.is_dir() else [part]
+    lines = [
+        f"{path}:{line + 1}: {problem}"
+        for path in files
+        for line, problem in in_docstrings(path.read_text())
+    ]
+    assert not lines, "\n".join(lines)
+
+
+def test_variables_say_what_they_hold_also_in_tests() -> None:
+    lines = [
+        f"{path}:{line + 1}: {problem}"
+        for folder in (PACKAGE, ROOT / "tests")
+        for path in sorted(folder.rglob("*.py"))
+        if not str(path).endswith(FORMER_FIELD)
+        for line, problem in in_variables(path.read_text())
+    ]
     assert not lines, "\n".join(lines)

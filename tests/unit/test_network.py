@@ -45,7 +45,7 @@ class FakeSession:
     answers = True
 
     def __init__(
-        self, channel: Any, bridge: Any, tell: Any, _ownership: Any, adopt_static: bool
+        self, channel: Any, bridge: Any, emit: Any, _ownership: Any, adopt_static: bool
     ) -> None:
         self.channel, self.bridge, self.adopt_static = channel, bridge, adopt_static
         self.stopped = False

@@ -35,7 +35,7 @@ class Life:
         self.network.reloader.reload(force=force)
 
     def end(self) -> list[str]:
-        """What was told of the file."""
+        """What was reported the file."""
         self.state.finish(5)
         events = [record.event for record in self.events.since(0)]
         return [

@@ -1,4 +1,4 @@
-"""A bridge that uses every table: each port in a way of its own, and the frames it takes."""
+"""A bridge that uses every table: each port in its own way, and the frames it takes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.support.waiting import wait_for
 
 A, B, C, D = (frames.host(number) for number in (1, 2, 3, 4))
 
-# A bridge's entries outlive its connection, so each test has a datapath id of its own.
+# A bridge's entries outlive its connection, so each test has its own datapath id.
 DPIDS = range(0x91A20, 0x91A38)
 _BRIDGE = """
   "{dpid:016x}":

@@ -13,7 +13,7 @@ from tests.support.hosts import learn, learned_flows, wait_learned
 from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
-# A bridge's entries outlive its connection, so each test has a datapath id of its own.
+# A bridge's entries outlive its connection, so each test has its own datapath id.
 DPIDS = range(0x71710, 0x71718)
 _BRIDGE = """
   "{dpid:016x}":

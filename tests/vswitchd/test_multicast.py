@@ -36,7 +36,7 @@ SOURCES = {4: ("10.9.0.1", "10.9.0.2", "10.9.0.3"), 6: ("fd00::1", "fd00::2", "f
 both_families = pytest.mark.parametrize("family", [4, 6], ids=["ipv4", "ipv6"])
 
 
-# A bridge's state outlives its connection, so each test has a datapath id of its own.
+# A bridge's state outlives its connection, so each test has its own datapath id.
 ASKING = range(0x3C00, 0x3C20)
 OWN = {"mcast_querier": True, "mcast_querier_address4": "10.0.0.240"}
 CONFIG = {

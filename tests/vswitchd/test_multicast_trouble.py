@@ -30,7 +30,7 @@ from tests.support.waiting import wait_for
 ROUTER = 3
 GROUP, GROUP6 = "239.1.1.1", "ff1e::1:1"
 
-# A bridge's state outlives its connection, so each test has a datapath id of its own.
+# A bridge's state outlives its connection, so each test has its own datapath id.
 LIMITED = range(0x3D00, 0x3D08)
 GUARDED = 0x3D80
 CONFIG = {

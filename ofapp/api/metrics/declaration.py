@@ -25,7 +25,7 @@ A name that ends in `_total` is a counter, else it is a gauge.  Behind it, in br
 labels of this metric alone, after the ones that it has in common with others of its subject.
 """
 Labelled = tuple[Sequence[str], T]
-"""What a row of samples is about: the values of its common labels, and what it is read from."""
+"""Subject of a row of samples: the values of its common labels, and its data source."""
 
 OF_BRIDGE = "datapath_id", "bridge"
 """Labels of a bridge; `of_bridge` gives their values."""

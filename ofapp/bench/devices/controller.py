@@ -15,7 +15,7 @@ from ofapp.bench.processes import free_port, listens, started, wait_until
 
 
 def datapath_id(number: int) -> str:
-    """Of the bridge number 1, 2, ... that this controller may be given, 16 hexadecimal digits."""
+    """Return the datapath id of this controller's bridge 1, 2, ..., 16 hexadecimal digits."""
     return f"{0xB0B00000000 + number:016x}"
 
 

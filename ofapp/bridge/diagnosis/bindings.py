@@ -120,7 +120,7 @@ def _refused(
 
 
 def refusal(refused: Refused, now: float) -> str:
-    """What was refused and what contradicts it, in one sentence."""
+    """Describe the refused claim and the binding that contradicts it, in one sentence."""
     address = _ip(refused.address)
     claim = _CLAIMS.get(refused.claim, f"{refused.claim} of {{mac}}")
     what = claim.format(mac=format_mac(refused.mac), address=address)

@@ -26,7 +26,7 @@ def listed(names: Collection[str]) -> str:
 
 
 def ago(since: float, now: float) -> str:
-    """How long ago an instant was, in words."""
+    """Describe the time since an instant, in words."""
     seconds = max(round(now - since), 0)
     if seconds < 120:
         return f"{seconds} s ago"

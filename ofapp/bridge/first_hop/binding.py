@@ -109,7 +109,7 @@ class UnboundHost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GuardedPort:
-    """What the switch is to check of the frames that come in by a port; equal ports are equal.
+    """Checks of a port's ingress frames in the switch; equal ports are equal.
 
     source_guard, arp, nd, dhcp_server, router: as `params.PortParams`.
     report_only: report what would be refused, and forward it.

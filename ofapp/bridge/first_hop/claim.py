@@ -1,4 +1,4 @@
-"""What a refused frame claims, read from the sample that the switch sends of it."""
+"""Claims of refused frames, read from the samples that the switch sends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_ROUTERS = {ROUTER_ADVERTISEMENT: "router", REDIRECT: "redirect"}
 
 
 class Claim(NamedTuple):
-    """What a frame claims; see `binding.Refused`."""
+    """Claim of a frame; see `binding.Refused`."""
 
     vid: int
     mac: int

@@ -44,7 +44,7 @@ Key = tuple[int, bytes]
 
 
 class _Pace(NamedTuple):
-    """How often is asked, and the seconds between."""
+    """Number of probes, and the seconds between them."""
 
     probes: int
     interval: float
@@ -57,7 +57,7 @@ _OWNED = _Pace(3, 1.0)
 
 
 class Fate(Enum):
-    """What becomes of the frame with a claim."""
+    """Verdict on a frame with a claim."""
 
     PASS = "pass"
     HOLD = "hold"

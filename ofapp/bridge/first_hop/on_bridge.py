@@ -170,7 +170,7 @@ class FirstHop(Protocol[BridgeParams]):
         return tuple(hosts)
 
     def desired_port(self, port: Port, params: AllParams) -> GuardedPort | None:
-        """What is checked of the frames of a port; None for nothing."""
+        """Return the checks of a port's frames; None for nothing."""
         its_params = params.port(port.name, port.number)
         checked, snooping = its_params.first_hop, self._any_snooped(params)
         watched = snooping and (checked.dhcp_server or checked.router)
@@ -223,7 +223,7 @@ class FirstHop(Protocol[BridgeParams]):
 
     @property
     def counters(self) -> Counter[str]:
-        """What was bound, moved, refused and so on, by name."""
+        """Return the counters (bound, moved, refused, ...), by name."""
         return self._receiver.counters()
 
     def __len__(self) -> int:

@@ -58,7 +58,7 @@ class Receiver:
         self._state = state
 
     def counters(self) -> Counter[str]:
-        """What was bound, moved, refused and so on, by name."""
+        """Return the counters (bound, moved, refused, ...), by name."""
         dhcp = self.leases.dhcp
         others = {
             "prefixes_refused": self.prefixes.refused,

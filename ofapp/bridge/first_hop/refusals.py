@@ -1,4 +1,4 @@
-"""What was refused: the last claims, by the samples that the switch sends of refused frames."""
+"""Refused claims: the latest ones, by the samples of refused frames from the switch."""
 
 from __future__ import annotations
 

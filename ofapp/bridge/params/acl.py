@@ -49,7 +49,7 @@ FIELDS = {
     "arp_sha": 48,
     "arp_tha": 48,
 }
-"""What a rule may match, by OpenFlow's names, and how many bits each has."""
+"""Fields that a rule may match, by OpenFlow's names, with their sizes in bits."""
 
 MAX_FLOWS = 2000
 """Most flows of one list: comparing them all with each other then takes half a second."""

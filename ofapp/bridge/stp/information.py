@@ -20,7 +20,7 @@ _HEARING_ROLES = (PortRole.ROOT, PortRole.ALTERNATE, PortRole.BACKUP)
 
 
 class ReceivedInfo(Enum):
-    """What a message means to the port that hears it (17.21.8, rcvInfo)."""
+    """Meaning of a message to the port that receives it (17.21.8, rcvInfo)."""
 
     SUPERIOR_DESIGNATED = "superior-designated"
     REPEATED_DESIGNATED = "repeated-designated"

@@ -114,7 +114,7 @@ class RunningTree:
         return {"tree": dump.dump(self.tree, portions), "names": [*self.ports.items()]}
 
     def behind(self) -> dict[str, int]:
-        """Who is behind the ports, as in `invalid_but`."""
+        """Neighbours of the ports, as in `invalid_but`."""
         return {self.ports[port]: bridge for port, bridge in self.tree.behind.items()}
 
     def go_on(self, cautious_until: float, now: float) -> list[Effect]:

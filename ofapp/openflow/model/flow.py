@@ -184,7 +184,7 @@ class ToController:
 
 
 Forwarding = Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup
-"""What a group's bucket may do; each class says how many octets of a message it takes."""
+"""Actions of a group's bucket; each class has its size in a message, octets."""
 Action = Forwarding | SetInPort | CopyField | Choose | ToController
 
 Bucket = tuple[Forwarding, ...]

@@ -143,7 +143,7 @@ SNOOPED = Trap(
 
 
 def guarded(port: DesiredPort) -> GuardedPort | None:
-    """What first-hop security checks of a port."""
+    """Checks of first-hop security at a port."""
     wanted: GuardedPort | None = port.wanted("first_hop")
     return wanted
 
@@ -323,7 +323,7 @@ LIMITED = (*(trap for trap in TRAPS if trap.event), BROADCAST, MULTICAST, UNKNOW
 """All that has a meter on each port: it is counted and reported when it drops."""
 
 OF_PORTS = (*(trap for trap in TRAPS if trap.of_port), BROADCAST, MULTICAST, UNKNOWN_UNICAST)
-"""Of these, what comes and goes with the ports of the bridge."""
+"""Traps that come and go with the ports of the bridge."""
 
 
 def trap_rules(table: TableId) -> Iterator[Rule]:

@@ -1,10 +1,11 @@
 """The OpenFlow channel: os-ken's Datapath with a receive and a send loop made for many messages.
 
 os-ken reads eight bytes at a time and builds an object for every message.  This channel reads
-what there is and sorts it (`inbox`).  Echoes are answered and frames of protocols handled at once,
-within a budget; all else is done in slices, when it is this connection's turn (`turns`): replies go
-to their requests, messages about learned addresses are handed over in batches, and the rest takes
-os-ken's own way to every app's handlers.  So no storm makes BPDUs late, on this switch or another;
+all available octets and sorts messages (`inbox`).  Echoes are answered and frames of protocols
+handled at once, within a budget.  All else is done in slices, in turn with other connections
+(`turns`): replies go to their requests, messages about learned addresses are handed over in
+batches, and the rest takes os-ken's own way to every app's handlers.
+So no storm makes BPDUs late, on this switch or another;
 what arrives faster than it can be handled waits, and beyond some megabytes in the switch.
 
 Sending never blocks the caller: changing the bridge's state and queueing the messages stay

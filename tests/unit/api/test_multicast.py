@@ -259,7 +259,7 @@ def test_a_vlan_differs_from_its_bridge_and_no_more(client: Any) -> None:
         "7": {"mcast_querier": True, "mcast_igmp_version": 2},
     }
     assert (family(client, 7).querier.state, family(client, 7).querier.version) == ("self", 2)
-    # What equals the default is a word of its own, where the bridge says otherwise.
+    # What equals the default is its own word, where the bridge says otherwise.
     client.patch(MULTICAST, json={"mcast_querier": True})
     client.patch(f"{MULTICAST}/vlans/10", json={"mcast_querier": False})
     assert family(client, 10).querier.state == "none"

@@ -50,7 +50,7 @@ def hear(network: Network, bridge: Bridge, port: int, frame: bytes) -> None:
 
 
 def hello(priority: int = 4096, force_version: int = 2) -> bytes:
-    """What a bridge of its own, 02:00:00:00:00:99, says on its port 7."""
+    """What its own bridge, 02:00:00:00:00:99, says on its port 7."""
     params = BridgeParams(priority=priority, force_version=force_version)
     tree = SpanningTree(params, 0x0200_0000_0099)
     effects = tree.add_port(7, PortParams(), Link(True), 0.0)
@@ -357,7 +357,7 @@ def test_a_port_that_cannot_be_administered(
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (status, field)
 
 
-# What is told of it
+# What is reported it
 
 
 def test_events_name_their_port(client: Any, network: Network, bridge: Bridge) -> None:

@@ -50,7 +50,7 @@ def test_whoever_is_not_of_this_controller_is_a_neighbour(client: Any) -> None:
     (worse,) = topology_of(client).neighbours
     assert (worse.port.name, worse.chassis_id, worse.port_id, worse.bridge_id) == (
         *("eth3", "02:00:00:00:00:99"),
-        *(None, None),  # it was told of our root and has no more to say
+        *(None, None),  # it was reported our root and has no more to say
     )
 
 

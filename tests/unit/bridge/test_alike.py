@@ -1,4 +1,4 @@
-"""Many ports of which the same is to be told at the same time are told of once."""
+"""Many ports of which the same is to be told at the same time are reported once."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ class TestTopologyChange:
         assert sent(bridge.carry_out([TopologyChanged(3)], 60.0))
 
     def test_a_change_that_a_neighbour_tells_is_asked_about_at_once(self) -> None:
-        """The root of a pair: nobody else is to be told of it, so no timer of its tree starts."""
+        """The root of a pair: nobody else is to be reported it, so no timer of its tree starts."""
         bridge, now = pair_root()
         effects = bridge.hear("bpdu", [(2, TC)], now)
         assert not bridge.stp.status(now).topology_change  # type: ignore[union-attr]

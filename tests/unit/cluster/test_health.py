@@ -1,4 +1,4 @@
-"""What people are told of etcd itself."""
+"""What people are reported etcd itself."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Switch:
     def __init__(self) -> None:
         self.marks: dict[int, int | None] = {}
 
-    def tell(self, datapath_id: int, mark: int | None) -> None:
+    def set_mark(self, datapath_id: int, mark: int | None) -> None:
         self.marks[datapath_id] = mark
 
 
@@ -74,7 +74,7 @@ class EtcdStore:
 
     def open(self, *bridges: int) -> SharedState:
         state = SharedState(None, self.events, self.client(), self.keys)
-        state.write_marks(self.switch.tell)
+        state.write_marks(self.switch.set_mark)
         for bridge in bridges:
             self.claim(state, bridge)
         return state
@@ -315,7 +315,7 @@ class TestEtcdThatIsAway:
         monkeypatch.setattr(saving, "RETRY", 0.05)
         client = etcd.client()
         state = SharedState(None, members.events, client, members.keys)
-        state.write_marks(members.switch.tell)
+        state.write_marks(members.switch.set_mark)
         members.claim(state, 1)
         state.snapshots["stp"].save(1, {"tree": "old"})
         state.finish(5)

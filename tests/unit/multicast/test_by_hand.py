@@ -108,7 +108,7 @@ def test_a_permanent_entry_of_all_but_some_sources(vx: Wire) -> None:
     (info, _) = lan.snooping.snapshot(lan.now).members
     assert [(s.address, s.blocked) for s in info.sources] == [(a, True), (b, True)]
     assert info.mode == "exclude"
-    # It is replaced, and a source of its own stands beside it.
+    # It is replaced, and its own source stands beside it.
     lan.do(add(lan.vid, ip(vx.group), 2, lan.now, None, (ip(a),)))
     assert (lan.heard_by(vx.group, a), lan.heard_by(vx.group, b)) == ({3, 5}, {2, 3, 5})
     lan.do(add(lan.vid, ip(vx.group), 2, lan.now, ip(a)))

@@ -1,4 +1,4 @@
-"""A hostile host harms its own port, limits are told of and recover, and no work grows with the
+"""A hostile host harms its own port, limits are reported and recover, and no work grows with the
 number of groups."""
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def test_sources_that_fit_are_not_refused(vx: Wire) -> None:
 
 @both
 def test_recovery_waits_for_some_slack(vx: Wire) -> None:
-    """An eighth below the limit; a port that stays at it would otherwise be told of for ever."""
+    """An eighth below the limit; a port that stays at it would otherwise be reported for ever."""
     lan = lan_of(1000)
     lan.do(lan.snooping.set_port_params(1, PortParams(mcast_max_groups=16), lan.now))
     for i in range(17):

@@ -59,7 +59,7 @@ def bridge() -> Bridge:
 
 
 def everything() -> Bridge:
-    """A bridge that uses every table, each port in a way of its own."""
+    """A bridge that uses every table, each port in its own way."""
     ports = {
         "p1": PortParams(vlans=access(7), policy=PortPolicy(isolated=True, mcast_flood=False)),
         "br0": PortParams(vlans=access(7)),

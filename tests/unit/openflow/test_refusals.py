@@ -1,4 +1,4 @@
-"""What errors are about, what stands, and what is told of it."""
+"""What errors are about, what stands, and what is reported it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RSTP beside STP (17.24), ports without spanning tree, and what is told of all of it."""
+"""RSTP beside STP (17.24), ports without spanning tree, and what is reported all of it."""
 
 from ofapp.bridge.stp import BridgeParams, PortParams
 from ofapp.bridge.stp.bpdu import BpduType

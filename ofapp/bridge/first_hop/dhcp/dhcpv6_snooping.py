@@ -122,7 +122,7 @@ class Dhcpv6Snooping:
     def _facts(
         self, message: Message, ethernet: Ethernet, now: float
     ) -> tuple[Leased | Ended, ...]:
-        """What a Reply grants and withdraws.
+        """Read the leases that a Reply grants and withdraws.
 
         Without its request, from before a restart, it belongs to the host that it is sent to: a
         client gets it at the address that it asked from (RFC 8415 18.3.10).

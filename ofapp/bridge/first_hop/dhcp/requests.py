@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from ofapp.bridge.first_hop.dhcp.quota import PortQuota
 
 SECONDS = 60.0
-"""How long a server may take: a client gives up after this time at most (RFC 2131 4.1)."""
+"""Longest answer of a server, seconds: clients give up by then (RFC 2131 4.1)."""
 
 OF_PORT, OF_BRIDGE = 256, 65_536
 """Most requests of one port, and of all; a further one replaces the oldest."""
@@ -100,7 +100,7 @@ class UnansweredRequests:
         self._hosts.drop((port, vid, mac))
 
     def of(self, mac: int) -> Iterator[Unanswered]:
-        """Those of a host."""
+        """Return the requests of a host."""
         return (each for _, each in self._hosts if each.mac == mac)
 
     def forget(self, port: int) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of a DHCP message, and what it says about bindings."""
+"""Verdicts on DHCP messages, and their changes of bindings."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Ended(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What becomes of one frame.
+    """Verdict on one frame.
 
     frame: to forward, rewritten where necessary; None where it is dropped.
     reason: why it is dropped, the name of the counter; empty where it is forwarded.

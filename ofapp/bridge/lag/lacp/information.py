@@ -65,7 +65,7 @@ class Information(NamedTuple):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What identifies the port and the aggregation: all but the rest of the state."""
+        """Identity of the port and the aggregation: all fields but the rest of the state."""
         return (*self[:4], self.state & State.AGGREGATION)
 
     @property

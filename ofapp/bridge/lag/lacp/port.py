@@ -70,7 +70,7 @@ class Periodic(Enum):
 
 
 class Selected(Enum):
-    """What the Selection Logic has decided (6.4.8)."""
+    """Decision of the Selection Logic (6.4.8)."""
 
     UNSELECTED = "unselected"
     SELECTED = "selected"
@@ -216,7 +216,7 @@ class AggregationPort:
 
     @property
     def does(self) -> tuple[bool, bool]:
-        """What the switch does with it (collecting, distributing): see `mux`."""
+        """Its state in the switch (collecting, distributing): see `mux`."""
         return self.synchronization, self.distributing
 
     @property
@@ -226,7 +226,7 @@ class AggregationPort:
 
     @property
     def own_state(self) -> State:
-        """Those bits of Actor_Oper_Port_State that follow from the machines' states."""
+        """Bits of Actor_Oper_Port_State that follow from the machines' states."""
         state = NO_STATE
         if self.synchronization:
             state |= State.SYNCHRONIZATION

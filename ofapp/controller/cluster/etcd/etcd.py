@@ -203,7 +203,7 @@ class Etcd(Protocol):
     def transact(self, conditions: Sequence[Condition], then: Sequence[Put | Delete]) -> Outcome:
         """Carry out all operations if all conditions hold.  LostError: no such lease.
 
-        Never repeated automatically: if it fails with `maybe`, read what there is.  No key may
+        Never repeated automatically: if it fails with `maybe`, read the keys.  No key may
         occur twice in `then`; etcd accepts 128 operations by default.
         """
 

@@ -55,7 +55,7 @@ class GuardedEtcd:
         self.inner = etcd
         self.invalid = InvalidKeys(keys, emit)
         self.copies: dict[str, Copy] = {}
-        """By key, of all lasting keys (`Keys.lasts`) that this member has read or written."""
+        """Copies of all lasting keys (`Keys.lasts`) that this member read or wrote, by key."""
         self.other = ""
         """Why this is another history than the known one; empty if it is not."""
         self.doubted = hub.Event()

@@ -27,7 +27,7 @@ V = TypeVar("V", Group, Meter)
 Identity = tuple[int, int, bytes]
 """(table, priority, match): what makes two flows the same flow."""
 Key = Identity | tuple[str, int]
-"""What a message is about: a flow, or ("group" or "meter", its number)."""
+"""Subject of a message: a flow, or ("group" or "meter", its number)."""
 Messages = dict[Key, bytes]
 """Messages in the order in which they are to be sent."""
 

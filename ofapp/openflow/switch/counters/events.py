@@ -33,7 +33,7 @@ def _by_meter(kind: MeterKind) -> Limited:
 _RATES = "`ofapp port show BRIDGE -s --watch 2` shows the port's rate."
 
 HELD_BACK: Mapping[MeterKind, Limited] = {kind: _by_meter(kind) for kind in LIMITED}
-"""Of the frames that meters limit; their traps declare the name, the meaning and the remedy."""
+"""Events of metered frames; their traps declare the name, the meaning and the remedy."""
 
 LEARNING = _limited(
     "learning", "New addresses came faster than the switch takes them; held back.", _RATES

@@ -19,7 +19,7 @@ SHARE = 0.1
 LONGEST = 2.0
 """Seconds of rest at most: an answer that waited behind something else says little."""
 SPREAD = 0.25
-"""How much sooner or later than on average the next look may be, as a share of the interval."""
+"""Random deviation of the next poll, as a share of the interval."""
 
 
 class Pace:

@@ -349,7 +349,7 @@ def test_what_is_counted_and_reported() -> None:
 
 
 def test_a_member_that_was_another_port_a_moment_ago_does_not_hear_yet() -> None:
-    """That its link were down is told of nobody who is only waited for."""
+    """That its link were down is reported nobody who is only waited for."""
     lab = Lab(Bridge(7, BridgeParams()))
     lab.plug(M1, M2, X)
     lab.run(5)
