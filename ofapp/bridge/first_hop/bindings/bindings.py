@@ -25,6 +25,9 @@ from ofapp.bridge.state import BridgeState
 ENDED, ENDED_HOSTS = 4, 1024
 """Most bindings that are remembered after their end, for each of so many hosts."""
 
+CONFLICT_INTERVAL, CONFLICTS = 60.0, 1024
+"""Seconds between events of one conflict, and how many conflicts are remembered for that."""
+
 
 class Bindings:
     """The bindings of a bridge.
@@ -42,6 +45,7 @@ class Bindings:
         self.ended: dict[int, tuple[Binding, ...]] = {}
         self._state = state
         self._ends = Deadlines[tuple[int, BoundAddress]]()
+        self._conflicts: dict[tuple[str, int, BoundAddress], float] = {}
 
     # Dynamic bindings
 
@@ -69,8 +73,15 @@ class Bindings:
         return True
 
     def refuse(self, claim: Binding, old: Binding, changes: Changes) -> None:
-        """Report a claim of an address that another host has."""
+        """Count a claim of an address that another host has; report it once a minute."""
         self.counters["conflicts"] += 1
+        key = claim.port, old.vid, old.address
+        if changes.now < self._conflicts.get(key, -CONFLICT_INTERVAL) + CONFLICT_INTERVAL:
+            return
+        self._conflicts.pop(key, None)
+        self._conflicts[key] = changes.now
+        if len(self._conflicts) > CONFLICTS:
+            del self._conflicts[next(iter(self._conflicts))]
         text = f"{_words(claim)} claims {_owned(old)} and does not get it"
         changes.events.append(self._event(BINDINGS_CONFLICT, text, claim, old))
 

@@ -144,7 +144,11 @@ def test_a_host_with_the_client_identifier_of_another_one_gets_nothing(guarded: 
         guarded.wait(4.0)
     assert guarded.owner(X) == ("tap11", A)
     assert guarded.switch == {(11, 0, A): (address(X),)}
-    assert "bindings.conflict" in guarded.kinds()
+    assert guarded.kinds().count("bindings.conflict") == 1
+    assert guarded.first_hop.counters["conflicts"] == 3
+    guarded.wait(60.0)
+    assert not guarded.lease(12, B, X)
+    assert guarded.kinds().count("bindings.conflict") == 2
 
 
 def test_an_address_of_a_host_that_is_gone_is_given_at_once(guarded: Guarded) -> None:
