@@ -131,6 +131,11 @@ class Bridge:
     def former_name(self, name: str | None) -> None:
         self._state.former_name = name
 
+    def leave(self) -> None:
+        """Free what the bridge shares with others: it is forgotten."""
+        self.ports.leave()
+        self.first_hop.leave()
+
     # Ports
 
     def set_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ofapp.bridge.fdb.fdb import Fdb
 from ofapp.bridge.fdb.ip_addresses import IpAddresses
 from ofapp.bridge.fdb.learning import Learning
+from ofapp.bridge.first_hop.stranded import StrandedHosts
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.policies import PortPolicies
@@ -24,11 +25,13 @@ class SharedState:
 
     trees: their spanning trees, which recognise each other; room: for all their ports.
     agents: their LLDP agents, which distinguish each other's frames from forged ones.
+    stranded: hosts whose port is down or gone, and which may appear on another bridge.
     """
 
     trees: OwnTrees = field(default_factory=OwnTrees)
     room: PortRoom = field(default_factory=PortRoom)
     agents: OwnAgents = field(default_factory=OwnAgents)
+    stranded: StrandedHosts = field(default_factory=StrandedHosts)
 
 
 class BridgeState:

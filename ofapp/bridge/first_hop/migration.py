@@ -1,10 +1,10 @@
 """Hosts that appear on another port than before.
 
 A host may have migrated, or another one may use its MAC address.  So bindings move with any frame
-of the host only if their port is down or gone.  A frame that came shortly before the port went down
-counts.  While the port is up, bindings move by DHCP alone, and only if the host does not answer on
-it.  A MAC address without bindings that is known on another port, as that of a router, is not bound
-before it is known not to answer there.
+of the host only if their port is down or gone, also on another bridge of this controller.  A frame
+that came shortly before the port went down counts.  While the port is up, bindings move by DHCP
+alone, and only if the host does not answer on it.  A MAC address without bindings that is known on
+another port, as that of a router, is not bound before it is known not to answer there.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class Migration:
         """
         if mac in self._state.learning.local:
             return False
+        if not self._bindings.table.of_host(vid, mac):
+            self._take_over(port, vid, mac, changes)
         bound = self._bindings.elsewhere(port.name, vid, mac)
         old = bound or self._learned_elsewhere(port, vid, mac)
         if old is None:
@@ -112,6 +114,12 @@ class Migration:
         old = self._bindings.elsewhere(port.name, vid, mac)
         if old is not None and self._is_absent((vid, mac), old, changes.at):
             self._bindings.move(vid, mac, old, port.name, changes)
+
+    def _take_over(self, port: Port, vid: int, mac: int, changes: Changes) -> None:
+        """Take over a host whose port on another bridge of this controller is down or gone."""
+        where = self._state.shared.stranded.take((vid, mac), self._state.datapath_id)
+        if where is not None:
+            self._bindings.adopt(vid, mac, where, port.name, changes)
 
     def _learned_elsewhere(self, port: Port, vid: int, mac: int) -> str | None:
         """Another port where frames of a host were seen, if it has no binding on this one."""

@@ -25,6 +25,7 @@ from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.stored import restored, rows
 from ofapp.bridge.first_hop.params import BridgeParams
 from ofapp.bridge.first_hop.receive import Receiver
+from ofapp.bridge.first_hop.stranded import Stranded
 from ofapp.bridge.params.params import BridgeParams as AllParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
@@ -48,7 +49,6 @@ class FirstHop(Protocol[BridgeParams]):
         self._table = self._bindings.table
         self._prober = prober(state.datapath_id)
         self._receiver = Receiver(self._bindings, state, self._prober)
-        self._clock = PausableTime()
         self._seen = 0.0  # the protocol's time of the last input
         self._names: dict[int, str] = {}
         self._snoops: tuple[AllParams, bool] | None = None
@@ -60,7 +60,10 @@ class FirstHop(Protocol[BridgeParams]):
         changes = self._changes(now)
         for port in ports:
             name = self._names.get(port.number)
-            if name is not None and not self._state.usable(port):
+            if self._state.usable(port):
+                hosts = self._table.hosts(port.name)
+                self._state.shared.stranded.drop(self._state.datapath_id, hosts)
+            elif name is not None:
                 self._lose(name, port.number, changes)
             if name == port.name:
                 continue
@@ -90,6 +93,7 @@ class FirstHop(Protocol[BridgeParams]):
         self._receiver.leases.dhcp.forget(number)
         self._receiver.migration.lose(name, changes)
         self._receiver.neighbours.lose(name, changes)
+        self._strand(name)
 
     def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
         """Apply other limits; the bridge has the switch programmed again in any case."""
@@ -133,6 +137,8 @@ class FirstHop(Protocol[BridgeParams]):
             self._receiver.neighbours.next_wakeup(),
             self._receiver.migration.next_wakeup(),
         )
+        if self._bindings.left:
+            return self._clock.due(self._seen)
         first = min((instant for instant in due if instant is not None), default=None)
         return self._clock.due(first)
 
@@ -214,8 +220,10 @@ class FirstHop(Protocol[BridgeParams]):
 
         passed: the seconds since the dump.
         """
-        self._clock, self._seen = PausableTime(paused=0.0), 0.0
+        self._bindings.clock, self._seen = PausableTime(paused=0.0), 0.0
         faults = restored(data, self._bindings)
+        for name in self._table.ports():
+            self._strand(name)
         self._receiver.prefixes.restore(data.get("prefixes"), float(data["passed"]))
         return faults
 
@@ -308,11 +316,28 @@ class FirstHop(Protocol[BridgeParams]):
         """Forget what was refused."""
         self._receiver.refusals.clear()
 
+    def leave(self) -> None:
+        """Forget what other bridges know of this one, which is forgotten."""
+        self._state.shared.stranded.leave(self._state.datapath_id)
+
     # Inside
+
+    @property
+    def _clock(self) -> PausableTime:
+        return self._bindings.clock
+
+    def _strand(self, name: str) -> None:
+        """Let other bridges know the hosts of a port that is down or gone."""
+        hosts, where = self._table.hosts(name), Stranded(self._bindings, self._state.name, name)
+        self._state.shared.stranded.put(self._state.datapath_id, hosts, where)
 
     def _changes(self, now: float) -> Changes:
         self._seen = self._clock.at(now)
-        return Changes(now, self._seen)
+        changes = Changes(now, self._seen)
+        for host in self._bindings.left:
+            changes.touch(*host)
+        self._bindings.left.clear()
+        return changes
 
     def _effects(self, changes: Changes) -> list[Effect]:
         return changes.effects(self._table, self._guarded)

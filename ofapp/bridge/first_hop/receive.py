@@ -149,6 +149,8 @@ class Receiver:
         """Whether a host may lack its binding: it has migrated, or its claim was lost."""
         if claim.kind not in ("source", "arp", "nd") or is_group(claim.mac) or not claim.mac:
             return Fate.REFUSE
+        if not self._state.params.port(port.name, port.number).first_hop.guards:
+            return Fate.REFUSE
         if not self.migration.admits(port, claim.vid, claim.mac, changes):
             return Fate.REFUSE
         host, address = Claimant(port.name, claim.vid, claim.mac), claim.address

@@ -108,7 +108,7 @@ class Lifetime:
         bridge = self._registry.bridges.get(datapath_id)
         if bridge is not None and self._registry.datapath(bridge) is None:
             del self._registry.bridges[datapath_id]
-            bridge.ports.leave()
+            bridge.leave()
             self._registry.away.back(datapath_id)
             self._running.forget(datapath_id)
         self._absentees.spoken_for(datapath_id, time.monotonic())
@@ -169,7 +169,7 @@ class Lifetime:
     def _forget(self, datapath_id: int, why: str) -> None:
         bridge = self._registry.bridges.pop(datapath_id)
         name = bridge.name
-        bridge.ports.leave()
+        bridge.leave()
         self._registry.away.back(datapath_id)
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)

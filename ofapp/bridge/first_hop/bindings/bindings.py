@@ -18,8 +18,10 @@ from ofapp.bridge.first_hop.bindings.limits import BindingLimits, Scope
 from ofapp.bridge.first_hop.bindings.table import BindingTable
 from ofapp.bridge.first_hop.events import BINDINGS_CONFLICT, BINDINGS_MOVED, BINDINGS_REPLACED
 from ofapp.bridge.first_hop.params import MAX_BINDINGS
+from ofapp.bridge.first_hop.stranded import Stranded
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group
+from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.state import BridgeState
 
 ENDED, ENDED_HOSTS = 4, 1024
@@ -32,6 +34,8 @@ CONFLICT_INTERVAL, CONFLICTS = 60.0, 1024
 class Bindings:
     """The bindings of a bridge.
 
+    clock: the time in which they end; left: hosts that another bridge has taken over, with their
+    ports, which the switch does not know yet.
     ended: bindings that have ended, by MAC address, the latest first.
 
     counters: dynamic bindings that were made (bound), have moved, ended (expired), made room for
@@ -43,6 +47,8 @@ class Bindings:
         self.table = BindingTable()
         self.limits = BindingLimits(self.table, self.counters)
         self.ended: dict[int, tuple[Binding, ...]] = {}
+        self.clock = PausableTime()
+        self.left: list[tuple[str, int, int]] = []
         self._state = state
         self._ends = Deadlines[tuple[int, BoundAddress]]()
         self._conflicts: dict[tuple[str, int, BoundAddress], float] = {}
@@ -136,10 +142,16 @@ class Bindings:
             self._report_move(moved, replace(moved[0], port=old), changes)
         return bool(moved)
 
-    def _report_move(self, moved: list[Binding], old: Binding, changes: Changes) -> None:
-        """Report bindings that another host has now, or the same one on another port."""
+    def _report_move(
+        self, moved: list[Binding], old: Binding, changes: Changes, bridge: str | None = None
+    ) -> None:
+        """Report bindings that another host has now, or the same one on another port.
+
+        bridge: the name of the bridge that the port was of, if it is another one.
+        """
         addresses, new = [str(each.address) for each in moved], moved[0]
-        text = f"{', '.join(addresses)} moved from {_words(old)} to {_words(new)}"
+        place = _words(old) if bridge is None else f"{_words(old)} of bridge {bridge}"
+        text = f"{', '.join(addresses)} moved from {place} to {_words(new)}"
         data = {
             "mac": format_mac(new.mac),
             "vlan": new.vid,
@@ -147,7 +159,36 @@ class Bindings:
             "from_port": old.port,
             "from_mac": format_mac(old.mac),
         }
+        if bridge is not None:
+            data["from_bridge"] = bridge
         changes.events.append(BINDINGS_MOVED.event(text, self._number(new.port), data))
+
+    def adopt(self, vid: int, mac: int, old: Stranded, new: str, changes: Changes) -> bool:
+        """Take the bindings of a host over from another bridge; gives whether there was any."""
+        moved: list[Binding] = []
+        for binding, left in old.bindings.hand_over(vid, mac, old.port, changes.now):
+            expires = None if left is None else changes.at + left
+            here = replace(binding, port=new, expires=expires)
+            if self.table.get(vid, here.address) is None and self._room(here, None, changes):
+                self._put(here, changes)
+                moved.append(here)
+        if moved:
+            self.counters["moved"] += len(moved)
+            self._report_move(moved, replace(moved[0], port=old.port), changes, old.bridge)
+        return bool(moved)
+
+    def hand_over(
+        self, vid: int, mac: int, port: str, now: float
+    ) -> list[tuple[Binding, float | None]]:
+        """Give the dynamic bindings of a host up; with the seconds that are left of each."""
+        there = [each for each in self.table.of_host(vid, mac) if each.port == port]
+        given = [each for each in there if each.origin.dynamic]
+        for each in given:
+            self.table.drop(vid, each.address)
+            self._ends.set((vid, each.address), None)
+        self.left.append((port, vid, mac))
+        at = self.clock.at(now)
+        return [(each, None if each.expires is None else each.expires - at) for each in given]
 
     def rename(self, old: str, new: str, changes: Changes) -> None:
         """Follow a port to its new name with its bindings."""

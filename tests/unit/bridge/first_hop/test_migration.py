@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.effects import Event, SendFrame
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Event, SendFrame, StateChanged
 from ofapp.bridge.first_hop.on_bridge import prober
+from ofapp.bridge.state import SharedState
 from tests.support.dhcp_frames import Arp, Nd, advertisement, dad, ethernet, ipv4, link_local, udp
 from tests.unit.bridge.first_hop.guarded import (
+    PARAMS,
     UPLINK,
     A,
     B,
@@ -169,3 +172,51 @@ def test_what_a_move_reports(guarded: Guarded) -> None:
     (moved,) = [each for each in guarded.effects if isinstance(each, Event)]
     assert moved.data["from_port"] == "tap11"
     assert moved.data["addresses"] == [X, LOCAL]
+
+
+class TestAnotherBridge:
+    """A virtual machine migrates to another hypervisor, whose bridge has the same controller."""
+
+    def two(self) -> tuple[Guarded, Guarded]:
+        shared = SharedState()
+        here, there = (Guarded(guarded_bridge(shared=shared, number=number)) for number in (1, 2))
+        assert here.lease(11, A, X, seconds=1000)
+        return here, there
+
+    def test_takes_the_bindings_along(self) -> None:
+        here, there = self.two()
+        there.now = 101.0
+        there.hear("refused", 12, rarp())
+        assert there.switch == {}, "its first port is up"
+        here.link(11, up=False)
+        there.hear("refused", 12, rarp())
+        assert there.switch == {(12, 0, A): (address(X),)}
+        assert there.events[-1].data["from_bridge"] == "br1"
+        assert there.bridge.next_wakeup() == 1001.0
+        here.wait(1.0)
+        assert here.switch == {}
+        assert StateChanged("bindings") in here.effects
+        assert not [*here.first_hop.bindings()]
+
+    def test_not_if_the_port_is_up_again(self) -> None:
+        here, there = self.two()
+        here.link(11, up=False)
+        here.link(11, up=True)
+        there.hear("refused", 12, rarp())
+        assert there.switch == {}
+
+    def test_also_from_a_bridge_that_was_restored(self) -> None:
+        here, _ = self.two()
+        shared = SharedState()
+        again = Bridge(1, PARAMS, shared)
+        again.first_hop.restore({**here.first_hop.dump(), "passed": 0.0})
+        there = Guarded(guarded_bridge(shared=shared, number=2))
+        there.hear("refused", 12, data())
+        assert there.owner(X) == ("tap12", A)
+
+    def test_not_from_one_that_is_forgotten(self) -> None:
+        here, there = self.two()
+        here.link(11, up=False)
+        here.first_hop.leave()
+        there.hear("refused", 12, rarp())
+        assert there.switch == {}
