@@ -35,11 +35,10 @@ class PortParams:
     trust: Annotated[
         Literal["none", "guest", "uplink", "learn"],
         Doc(
-            "guest: hosts here may be hostile, so they cannot forge addresses, act as router, DHCP"
-            " server or bridge, or flood; learn: report for a time what guest would refuse, and"
-            " forward it; uplink: routers, servers and other bridges are here. Each part can be"
-            " set otherwise. Changed at run time, it sets the parts that are as the former word"
-            " sets them."
+            "What hosts here may do. guest: they cannot forge addresses, act as router, DHCP server"
+            " or bridge, or flood; learn: report for a time what guest would refuse, and forward"
+            " it; uplink: routers, servers and other bridges are here. It sets other parameters of"
+            " the port, each of which can be set otherwise."
         ),
     ] = "none"
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
