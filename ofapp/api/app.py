@@ -35,9 +35,11 @@ from ofapp.api.resources import (
 )
 from ofapp.api.resources.bridge import (
     acls,
+    bindings,
     bridges,
     diagnosis,
     fdb,
+    first_hop,
     lags,
     lldp,
     mdb,
@@ -66,6 +68,8 @@ RESOURCES = (
     acls,
     lags,
     lldp,
+    first_hop,
+    bindings,
     topology,
     ryu,
     config,

@@ -2,9 +2,9 @@
 
 A resource is a module or a package that contains its models (from which /openapi.json is made), the
 functions that fill them (`*_view`), and the routes.  A view returns a model, so that the type
-checker finds missing and unknown fields.  Only pages of the forwarding and multicast databases are
-plain dictionaries of a model's shape, as a hundred thousand entries are too many to pass through a
-model each.  Tests check those against the models.
+checker finds missing and unknown fields.  Only pages of the forwarding and multicast databases, and
+of bindings, are plain dictionaries of a model's shape, as a hundred thousand entries are too many
+to pass through a model each.  Tests check those against the models.
 """
 
 from __future__ import annotations

@@ -70,18 +70,24 @@ def setting(
 
 
 def add_protocol_settings(
-    app: typer.Typer, section: str, name: str, params: Callable[[], ModuleType]
+    app: typer.Typer, section: str, name: str | None, params: Callable[[], ModuleType]
 ) -> None:
     """Add the commands `set` and `set-port` of a protocol.
 
-    section: as in the file; name: as in a sentence; params: imports the parameters' module.
+    section: as in the API's path; name: as in a sentence, None where it has no switch.
+    params: imports the parameters' module.
     """
     enabled = typer.Option(None, "--on/--off", help=f"Start or stop {name}.")
 
-    def set_bridge(
+    def set_switched(
         bridge: BridgeArgument, given: Given, on: bool | None = enabled, client: Client = CONNECT
     ) -> None:
         _patch(client, bridge, given if on is None else given | {"enabled": on}, section)
+
+    def set_always(bridge: BridgeArgument, given: Given, client: Client = CONNECT) -> None:
+        _patch(client, bridge, given, section)
+
+    set_bridge = set_always if name is None else set_switched
 
     def set_port(
         bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT

@@ -87,7 +87,7 @@ def packed(data: bytes) -> bytes:
 
 _TAG = re.compile(r'"([^"]*)"')
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
-_OF_BRIDGES = ("bridges", "ports", "stp", "multicast", "lldp", "lags")  # blueprints
+_OF_BRIDGES = ("bridges", "ports", "stp", "multicast", "lldp", "first_hop", "lags")  # blueprints
 
 
 class Settings:

@@ -5,8 +5,10 @@ Bindings that come and go are counters, since hosts cause as many as they like.
 
 from __future__ import annotations
 
-from ofapp.bridge.event import INFO, WARNING, EventKind
+from ofapp.bridge.event import INFO, SET, WARNING, EventKind
 
+FIRST_HOP_SET = EventKind("first_hop.set", INFO, SET, fields="...")
+FIRST_HOP_PORT_SET = EventKind("first_hop.port.set", INFO, SET, fields="...")
 BINDINGS_FULL = EventKind(
     "bindings.full",
     WARNING,

@@ -111,7 +111,8 @@ def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
 
 def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
     if not statistics:
-        show_table(_COLUMNS, ports)
+        trust = ["trust"] if any(port["trust"] != "none" for port in ports) else []
+        show_table([*_COLUMNS, *trust], ports)
         return
     headings = _COUNTED if before is None else _RATES
     counted = (

@@ -122,6 +122,7 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
         return _whole(values)
 
 
+Trust = Literal["none", "guest", "uplink", "learn"]
 PortState = Literal["disabled", "discarding", "learning", "forwarding"]
 if TYPE_CHECKING:
     LimitedKind = str
@@ -195,9 +196,7 @@ class Port(BaseModel):
     isolated: bool = Field(description="frames from it are not sent on other isolated ports")
     locked: bool = Field(description="only its static addresses may send")
     acl: str | None = Field(description="the access list for its frames")
-    trust: Literal["none", "guest", "uplink", "learn"] = Field(
-        description="what the hosts behind it are, for first-hop security"
-    )
+    trust: Trust = Field(description="what the hosts behind it are, for first-hop security")
 
 
 class PortList(BaseModel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.bridges.lifetime import Lifetime
+from ofapp.controller.configuration.changes.bindings import BindingChanges
 from ofapp.controller.configuration.changes.fdb import FdbChanges
 from ofapp.controller.configuration.changes.mdb import MdbChanges
 from ofapp.controller.configuration.changes.settings import SettingChanges
@@ -23,7 +24,7 @@ __all__ = ["RequestedChanges"]
 class RequestedChanges:
     """The changes that a request can make.
 
-    settings: of the running configuration; fdb, mdb: entries; stp: the protocol's state.
+    settings: of the running configuration; fdb, mdb, bindings: entries; stp: the protocol's state.
     forget: forget a bridge; reload: apply the file.
     """
 
@@ -38,6 +39,7 @@ class RequestedChanges:
         _, dispatcher, running = shared
         self.fdb = FdbChanges(dispatcher, entries)
         self.mdb = MdbChanges(dispatcher, entries)
+        self.bindings = BindingChanges(dispatcher, entries)
         self.stp = StpRequests(dispatcher)
         self.settings = SettingChanges(configurator, running)
         self.forget = lifetime.forget

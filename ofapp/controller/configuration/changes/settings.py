@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, EventKind, PortNumber
+from ofapp.bridge.first_hop.events import FIRST_HOP_PORT_SET, FIRST_HOP_SET
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.events import LAG_SET
 from ofapp.bridge.lldp.events import LLDP_PORT_SET, LLDP_SET
@@ -69,6 +70,9 @@ MULTICAST = Section(
     write=Settings.with_snooping,
 )
 LLDP = Section("lldp", "LLDP", LLDP_SET, LLDP_PORT_SET)
+FIRST_HOP = Section(
+    *("first_hop", "first-hop security", FIRST_HOP_SET, FIRST_HOP_PORT_SET), on_local=True
+)
 
 
 @dataclass(frozen=True)
