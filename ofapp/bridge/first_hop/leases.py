@@ -119,12 +119,16 @@ class Leases:
         return owner is None or (owner.port, owner.mac) == (claimant.port, claimant.mac)
 
     def _port(self, fact: Leased | Ended) -> Port | None:
-        """The port of a host: by its request, or else where its MAC address is known."""
-        ports, number = self._state.ports, fact.port
-        if number is None:
-            entry = self._state.learning.fdb.get(fact.vid, fact.mac)
-            number = None if entry is None else entry.port
-        return None if number is None else ports.get(number)
+        """The port of a host: by its request, or else where it has bindings, or was seen last."""
+        ports = self._state.ports
+        if fact.port is not None:
+            return ports.get(fact.port)
+        for binding in self._bindings.table.of_host(fact.vid, fact.mac):
+            port = ports.named(binding.port)
+            if port is not None and port.up:
+                return port
+        entry = self._state.learning.fdb.get(fact.vid, fact.mac)
+        return None if entry is None else ports.get(entry.port)
 
     def _guards(self, port: Port) -> bool:
         return self._params(port).guards

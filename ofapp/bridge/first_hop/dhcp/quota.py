@@ -24,9 +24,6 @@ class PortQuota(Generic[K, V]):
         self._entries: dict[K, tuple[int, V]] = {}
         self._on: dict[int, dict[K, None]] = {}
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def __iter__(self) -> Iterator[tuple[K, V]]:
         """All entries, the oldest first; changes meanwhile are safe."""
         return iter([(key, value) for key, (_, value) in self._entries.items()])

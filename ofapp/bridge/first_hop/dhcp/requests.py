@@ -39,9 +39,6 @@ class Requests(Generic[K]):
     def __init__(self, of_port: int = OF_PORT, of_bridge: int = OF_BRIDGE) -> None:
         self._requests: PortQuota[K, Request] = PortQuota(of_port, of_bridge)
 
-    def __len__(self) -> int:
-        return len(self._requests)
-
     @property
     def replaced(self) -> int:
         """Requests that newer ones took the place of."""
