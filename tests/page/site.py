@@ -29,6 +29,11 @@ MEMBERS = (5, 6)
 ACROSS = (11, 12)
 """To the bridge before and to the one after."""
 
+GUEST, GUEST_PORT = "tap0", 3
+"""A port of the third bridge whose hosts may be hostile."""
+BOUND, BOUND_ADDRESS = frames.host(0x77), "192.0.2.77"
+"""A host behind the port with the hostile name."""
+
 CONFIG = {
     "defaults": {"stp": {"enabled": True, "hello_time": 1, "forward_delay": 4, "max_age": 6}},
     "bridges": {
@@ -53,7 +58,10 @@ CONFIG = {
             "lags": {"lag0": {"members": ["br2p5", "br2p6"], "lacp": "off"}},
             "ports": {"lag0": {"stp": {"admin_edge": True}}},
         },
-        "br3": {"lldp": {"enabled": True}},
+        "br3": {
+            "lldp": {"enabled": True},
+            "ports": {GUEST: {"trust": "guest", "stp": {"admin_edge": True}}},
+        },
     },
 }
 
@@ -81,6 +89,7 @@ class Site:
             second.add_port(number)
         third.add_port(PLAIN)
         third.add_port(2, EVIL_PORT)
+        third.add_port(GUEST_PORT, GUEST)
         self._evil()
         for bridge, after in zip(self.bridges, [*self.bridges[1:], first], strict=True):
             self._join(bridge, after)
@@ -127,6 +136,9 @@ class Site:
             return sorted(states) == ["discarding"] + 5 * ["forwarding"]
 
         wait_for(cut, "the ring to be cut at one place", seconds=40)
+        bound = {"port": EVIL_PORT, "mac": BOUND, "address": BOUND_ADDRESS}
+        path = f"/v1/bridges/{self.bridges[2].dpid16}/bindings"
+        assert self.controller.api("POST", path, bound).status in (200, 201)
 
     def introduce(self, bridge: Bridge, port: int, name: str, description: str) -> None:
         """Somebody says by LLDP who they are, which is their port, and their chassis, as well."""

@@ -27,6 +27,7 @@ MARKUP = "return document.querySelectorAll('main img, #evil, main b[id], main sc
         (f"#/bridge/{BR3}/ports?port=2", EVIL_PORT),
         (f"#/bridge/{BR3}/stp", EVIL_PORT),
         (f"#/bridge/{BR3}/vlans", EVIL_PORT),
+        (f"#/bridge/{BR3}/bindings", EVIL_PORT),
         (f"#/bridge/{BR3}/events", EVIL_PORT),
         ("#/events", EVIL_PORT),
         ("#/search?q=%3Cimg", EVIL_PORT),

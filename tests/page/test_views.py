@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.page.browser import PHONE, WIDE, Browser, until
-from tests.page.site import EVIL_BRIDGE, EVIL_PORT, FILTERED, OFFICE, PLAIN, Site
+from tests.page.site import (
+    BOUND,
+    BOUND_ADDRESS,
+    EVIL_BRIDGE,
+    EVIL_PORT,
+    FILTERED,
+    GUEST,
+    GUEST_PORT,
+    OFFICE,
+    PLAIN,
+    Site,
+)
 from tests.support import frames
 
 BR1, BR2, BR3 = (f"{number:016x}" for number in (1, 2, 3))
@@ -80,6 +91,7 @@ def test_ports_with_live_rates_and_one_in_full(page: Browser, site: Site) -> Non
     ("tab", "says"),
     [
         ("fdb", (frames.host(HOST), "VLAN 10", "br1p1", "learned")),
+        ("bindings", ("Nothing was refused lately", "No port has a trust", "0 bindings shown")),
         ("stp", ("bridge id", "this switch", "designated", "edge port", "the neighbour agreed")),
         ("vlans", ("office", "access", "transparent", "VLAN 10")),
         ("mdb", ("there is no querier", "No host has joined a group")),
@@ -92,6 +104,27 @@ def test_ports_with_live_rates_and_one_in_full(page: Browser, site: Site) -> Non
 def test_every_tab_of_a_switch(page: Browser, tab: str, says: tuple[str, ...]) -> None:
     page.open(f"#/bridge/{BR1}/{tab}")
     page.reads("br1", *says)
+
+
+def test_bindings_filtered_and_what_was_refused(page: Browser, site: Site) -> None:
+    bridge, liar = site.bridges[2], frames.host(0x66)
+    page.open(f"#/bridge/{BR3}/bindings")
+    page.reads(BOUND, BOUND_ADDRESS, EVIL_PORT, "api", "for good", "trust: guest", GUEST)
+    bridge.inject(GUEST_PORT, frames.arp_request(liar, BOUND_ADDRESS))
+    page.reads(liar, "claims by ARP", "which is bound to", BOUND)
+    assert page.js("return document.querySelectorAll('main img, main b[id]').length") == 0
+    page.type(".filters input[name=address]", "192.0.2.1")
+    page.click(".filters button", "Filter")
+    page.reads("0 bindings shown", "No binding fits.")
+    page.open(f"#/bridge/{BR3}/bindings?mac={BOUND}")
+    page.reads("1 binding shown", BOUND_ADDRESS)
+
+
+def test_a_port_shows_its_trust(page: Browser) -> None:
+    page.open(f"#/bridge/{BR3}/ports?port={GUEST_PORT}")
+    page.reads("guest: its hosts may be hostile")
+    page.click(".detail a", "guest: its hosts may be hostile")
+    page.reads("Bindings", "0 bindings shown")
 
 
 def test_aggregations(page: Browser) -> None:

@@ -13,6 +13,7 @@ export const title = "Switch";
 const TABS = [
   ["ports", "Ports", () => import("./ports.js")],
   ["fdb", "FDB", () => import("./fdb.js")],
+  ["bindings", "Bindings", () => import("./bindings.js")],
   ["stp", "Spanning tree", () => import("./stp.js")],
   ["vlans", "VLANs", () => import("./vlans.js")],
   ["mdb", "Multicast", () => import("./mdb.js")],
