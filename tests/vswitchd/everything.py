@@ -13,11 +13,11 @@ GUEST, HUB, LOCK, KEEP, WATCH = 1, 2, 3, 4, 5
 """Ports: an isolated access port of VLAN 10 with an access list and storm control; a trunk of 10
 with 20 untagged, which frames may return by and nothing floods to; a locked port and one that keeps
 its one address, both of VLAN 10; the end of a mirror."""
-ONE, TWO, SILENT = 6, 7, 8
-"""The members of a static aggregation, and the only one of another, whose partner is silent."""
+ONE, TWO, SILENT, VM = 6, 7, 8, 9
+"""The members of a static aggregation, and the only one of another, whose partner is silent; a port of VLAN 10 with `trust: guest`, and a host with bindings."""
 NAMES = {GUEST: "guest", HUB: "hub", LOCK: "lock", KEEP: "keep", WATCH: "watch"}
-NAMES |= {ONE: "one", TWO: "two", SILENT: "silent"}
-KEPT, FULL, FLAPPING, FIXED = (frames.host(number) for number in (0x41, 0x42, 0x43, 0x44))
+NAMES |= {ONE: "one", TWO: "two", SILENT: "silent", VM: "vm"}
+KEPT, FULL, FLAPPING, FIXED, BOUND = (frames.host(number) for number in range(0x41, 0x46))
 
 CONFIG = f"""
 bridges:
@@ -43,9 +43,13 @@ bridges:
       LOCAL: {{vlan: 10, locked: true}}
       lag0: {{vlan: {{trunk: [10, 30], native: 30}}}}
       lag1: {{vlan: 30}}
+      vm: {{vlan: 10, trust: guest, storm: {{}}}}
     lags:
       lag0: {{members: [one, two], lacp: "off", hash: layer3+4}}
       lag1: {{members: [silent]}}
+    bindings:
+      - {{mac: "{BOUND}", vlan: 10, port: vm, address: 10.0.0.5}}
+      - {{mac: "{BOUND}", vlan: 10, port: vm, address: "2001:db8:5::/56"}}
     static: [{{mac: "{FIXED}", vlan: 10, port: lock}}]
     mirrors: {{spy: {{to: watch, ingress: guest, egress: guest}}}}
     acls:

@@ -52,6 +52,7 @@ def full(
         everything.FULL: "FULL",
         everything.FLAPPING: "FLAPPING",
         everything.FIXED: "FIXED",
+        everything.BOUND: "BOUND",
         _own_address(configured, bridge): "OWN",
     }
     yield bridge, names
@@ -89,6 +90,7 @@ def test_the_document_is_todays(
     names[frames.host(250)] = "R"
     # The switch's clock runs ahead while it is waited for: a lease may be over before its renewal.
     wait_for(lambda: all(_leased(shown) for shown in (bridge, full[0])), "both leases")
+    wait_for(lambda: _present(full[0]), "the controller to be present")
 
     plain = (bridge, names)
     text = "\n".join(_section(table, plain, full) for table in PIPELINE) + _groups(bridge, full[0])
@@ -101,6 +103,11 @@ def test_the_document_is_todays(
 def _leased(bridge: Bridge) -> bool:
     table = f"table={int(TableId.OWNER)}"
     return "cookie=" in bridge.switch.ofctl("dump-flows", bridge.name, table)
+
+
+def _present(bridge: Bridge) -> bool:
+    table = f"table={int(TableId.AWAY)}"
+    return "hard_timeout" in bridge.switch.ofctl("dump-flows", bridge.name, table)
 
 
 def _section(
@@ -117,8 +124,10 @@ def _section(
 
 def _terms(rule: Rule) -> str:
     matched = ", ".join(sorted(rule.match)) or "everything else"
-    if rule.optional:
+    if rule.lowest is not None:
         matched += " and what the user says"
+    elif rule.optional:
+        matched += f" and, as far as needed, {', '.join(sorted(rule.optional))}"
     lowest = "" if rule.lowest is None else f"{rule.lowest} to "
     return f"priority {lowest}{rule.priority}, matches {matched}"
 

@@ -54,7 +54,6 @@ _GUARD_RULES = (
         "The same for IPv6; in a delegated prefix (RFC 8415 6.3) only its bits count. The "
         "link-local address that follows from its MAC address (RFC 4291 A) is each host's.",
         TableId.CHECKED,
-        lowest=100,
         optional=("reg9", "reg10", "reg11"),
     ),
     rule(
