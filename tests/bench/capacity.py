@@ -113,7 +113,12 @@ class Contender:
 def made_up(destination: bytes, source: bytes, side: Side) -> bytes:
     """A frame with IP addresses of its hosts' own, as datapaths hash them, and a wrong checksum."""
     whole = frame(Flow(destination, source, side), MIN_SIZE)
-    return whole[:26] + b"\x0a" + source[3:] + b"\x0a" + destination[3:] + whole[34:]
+    return whole[:26] + address(source) + address(destination) + whole[34:]
+
+
+def address(host: bytes) -> bytes:
+    """The IPv4 address of a host, by its MAC address."""
+    return bytes((10 + host[2],)) + host[3:]
 
 
 def write_pcap(path: Path, frames: Sequence[bytes]) -> None:

@@ -14,7 +14,8 @@ GUEST, HUB, LOCK, KEEP, WATCH = 1, 2, 3, 4, 5
 with 20 untagged, which frames may return by and nothing floods to; a locked port and one that keeps
 its one address, both of VLAN 10; the end of a mirror."""
 ONE, TWO, SILENT, VM = 6, 7, 8, 9
-"""The members of a static aggregation, and the only one of another, whose partner is silent; a port of VLAN 10 with `trust: guest`, and a host with bindings."""
+"""The members of a static aggregation, and the only one of another, whose partner is silent;
+a port of VLAN 10 with `trust: guest`, and a host with bindings."""
 NAMES = {GUEST: "guest", HUB: "hub", LOCK: "lock", KEEP: "keep", WATCH: "watch"}
 NAMES |= {ONE: "one", TWO: "two", SILENT: "silent", VM: "vm"}
 KEPT, FULL, FLAPPING, FIXED, BOUND = (frames.host(number) for number in range(0x41, 0x46))

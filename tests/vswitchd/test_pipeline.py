@@ -28,17 +28,24 @@ FIELDS = {
     "arp": {"eth_type"},
     "ip": {"eth_type"},
     "ipv6": {"eth_type"},
+    "icmp": {"eth_type", "ip_proto"},
     "icmp6": {"eth_type", "ip_proto"},
     "udp": {"eth_type", "ip_proto"},
     "udp6": {"eth_type", "ip_proto"},
     "tp_src": {"udp_src"},
+    "tp_dst": {"udp_dst"},
+    "nw_frag": {"ip_frag"},
+    "arp_spa": {"arp_spa"},
+    "nd_target": {"ipv6_nd_target"},
+    "nd_sll": {"ipv6_nd_sll"},
+    "nd_tll": {"ipv6_nd_tll"},
     "icmp_type": {"icmpv6_type"},
     "nw_proto": {"ip_proto"},
     "nw_src": {"ipv4_src"},
     "nw_dst": {"ipv4_dst"},
     "ipv6_src": {"ipv6_src"},
     "ipv6_dst": {"ipv6_dst"},
-} | {f"reg{number}": {f"reg{number}"} for number in range(5)}
+} | {f"reg{number}": {f"reg{number}"} for number in range(16)}
 A, B, S = (frames.host(number) for number in (1, 2, 3))
 
 
@@ -69,6 +76,8 @@ def rules_used(bridge: Bridge) -> set[tuple[int, str]]:
         assert cookie is not None, flow
         names = [part.partition("=")[0] for part in flow.match.split(",") if part]
         fields: set[str] = set().union(*(FIELDS[name] for name in names))
+        if "icmp" in names:
+            fields = fields - {"icmpv6_type"} | {"icmpv4_type"}
         rule = find_rule(flow.table, flow.priority, cookie.feature, frozenset(fields))
         assert rule is not None, flow
         held.add((flow.table, rule.name))

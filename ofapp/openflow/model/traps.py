@@ -277,7 +277,7 @@ REFUSED = Trap(
     lane=Lane.PROMPT,
     rule=TrapRule(
         TableId.REFUSED,
-        "sample",
+        "refused",
         100,
         "A few of these frames a second to the controller, their heads alone; then drop. On a "
         "port that only reports they are forwarded.",

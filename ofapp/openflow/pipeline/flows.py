@@ -38,6 +38,8 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     """
     for table in reversed(PIPELINE):
         yield from _checked(table.flows(desired, metered))
+    for host in desired.protocols["first_hop"]:
+        yield from bound_flows(host)
     for trap in TRAPS:
         if trap.of_bridge is not None:
             yield from (trap_flow(trap, place, metered) for place in trap.of_bridge(desired))
@@ -104,9 +106,10 @@ def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
     return _checked(source.pass_flows(port, static))
 
 
-def bound_flows(host: BoundHost) -> Iterator[Flow]:
+@lru_cache(1 << 14)
+def bound_flows(host: BoundHost) -> tuple[Flow, ...]:
     """The flows that let a host use its addresses; none for a host without any."""
-    return _checked(guard.bound_flows(host))
+    return tuple(_checked(guard.bound_flows(host)))
 
 
 def learned_flows(

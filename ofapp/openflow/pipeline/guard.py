@@ -7,9 +7,10 @@ puts what a frame claims into registers.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
+from functools import lru_cache
 
-from ofapp.bridge.desired import Desired
 from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
@@ -49,12 +50,20 @@ _GUARD_RULES = (
     rule(
         "ipv6",
         100,
+        "in_port vlan_vid eth_src reg8 reg9 reg10 reg11 reg12 reg13",
+        Feature.BINDING,
+        "The same for IPv6. The link-local address that follows from its MAC address (RFC 4291 A) "
+        "is each host's.",
+        TableId.CHECKED,
+    ),
+    rule(
+        "prefix",
+        100,
         "in_port vlan_vid eth_src reg8 reg12 reg13",
         Feature.BINDING,
-        "The same for IPv6; in a delegated prefix (RFC 8415 6.3) only its bits count. The "
-        "link-local address that follows from its MAC address (RFC 4291 A) is each host's.",
+        "And for a delegated prefix (RFC 8415 6.3), of which only its bits count.",
         TableId.CHECKED,
-        optional=("reg9", "reg10", "reg11"),
+        optional=("reg9", "reg10"),
     ),
     rule(
         "new",
@@ -119,6 +128,7 @@ _CHECKED = (
     Flow(TableId.CHECKED, 0, (), Feature.FIRST_HOP, (), TableId.ACL),
 )
 
+_WORD = struct.Struct("!I")
 _LINK_LOCAL = 0xFE80 << 112
 _OTHER_BIT = 1 << 41  # universal or local, of a MAC address
 
@@ -148,24 +158,27 @@ def _bound(*match: Match) -> Flow:
 
 def _sender(mac: int, kind: int) -> tuple[Match, Match]:
     upper, lower = divmod(mac, 1 << 32)
-    return Match("reg12", kind | upper), Match("reg13", lower)
+    return _register(Register.SENDER, kind | upper), _register(Register.SENDER + 1, lower)
 
 
-def _claimed(address: BoundAddress) -> Iterator[Match]:
+def _claimed(address: BoundAddress) -> list[Match]:
     """The registers of the address, as far as its bits reach."""
     first = Register.IPV4 if len(address.octets) == 4 else Register.ADDRESS
-    for number in range(0, -(-address.bits // 32)):
-        value = int.from_bytes(address.octets[4 * number : 4 * number + 4], "big")
-        left = address.bits - 32 * number
-        mask = None if left >= 32 else 0xFFFFFFFF << 32 - left & 0xFFFFFFFF
-        yield Match(f"reg{first + number}", value & (mask or 0xFFFFFFFF), mask)
+    matches, left = [], address.bits
+    for number, (value,) in enumerate(_WORD.iter_unpack(address.octets), first):
+        if left >= 32:
+            matches.append(_register(number, value))
+        elif left > 0:
+            mask = 0xFFFFFFFF << 32 - left & 0xFFFFFFFF
+            matches.append(Match(f"reg{number}", value & mask, mask))
+        left -= 32
+    return matches
 
 
-def _guard_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
-    if desired.port_policies.checked:
-        yield from _FLOWS
-    for host in desired.protocols["first_hop"]:
-        yield from bound_flows(host)
+@lru_cache(1 << 12)
+def _register(number: int, value: int) -> Match:
+    """Made once: hosts of one network have most of their registers in common."""
+    return Match(f"reg{number}", value)
 
 
 GUARD = Table(
@@ -173,7 +186,7 @@ GUARD = Table(
     "guard",
     "Whether a host may claim that: bindings. All else is refused.",
     _GUARD_RULES,
-    flows=_guard_flows,
+    flows=lambda desired, _metered: _FLOWS if desired.port_policies.checked else (),
 )
 
 REFUSED = Table(

@@ -116,7 +116,7 @@ def _body(flow: FlowStats) -> tuple[int, int, int, bytes]:
     return flow.cookie, flow.idle_timeout, flow.flags & _NOTIFY, flow.instructions
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 15)
 def _read_flow_mod(message: bytes) -> tuple[Identity, tuple[int, int, int, bytes]]:
     """The same parts of a flow-mod that this package has made."""
     cookie, table, idle, priority, flags, match_length = struct.unpack_from(

@@ -37,7 +37,12 @@ from ofapp.openflow.wire.requests import ask, bodies, parsed
 
 LOG = logging.getLogger(__name__)
 
-_OVER_LIMIT = ("full", "full-vlan")  # these show the controller what they drop
+_SHOWN = ("full", "full-vlan", "refused")
+"""Rules that show the controller what they drop."""
+_HELD = "present"
+"""The rule that drops what the controller forwards."""
+_GOTO = b"\0\1\0\x08"
+"""The head of an instruction that leads to another table; it is the last, of 8 octets."""
 
 
 class Counters:
@@ -104,18 +109,23 @@ class Counters:
             (table.id, rule.priority): rule.name
             for table in PIPELINE
             for rule in table.rules
-            if None in rule.goto and (not rule.actions or rule.name in _OVER_LIMIT)
+            if None in rule.goto and (not rule.actions or rule.name in _SHOWN)
         }
         drops: Counter[str] = Counter()
         locked: Counter[int] = Counter()
         for flow in flows:
             name = dropping.get((flow.table, flow.priority))
-            if name is not None and (not flow.instructions or name in _OVER_LIMIT):
+            if name is not None and name != _HELD and _drops(flow):
                 drops[name] += flow.packets
             if name == "locked":
                 locked[_in_port(flow)] = flow.packets
         self.drops = drops
         return self._locked.observe(locked)
+
+
+def _drops(flow: FlowStats) -> bool:
+    """Whether a flow of a rule that may drop leads nowhere."""
+    return flow.instructions[-8:-4] != _GOTO
 
 
 def _in_port(flow: FlowStats) -> int:

@@ -96,7 +96,7 @@ _NO_MISS = 128  # octets of frames that match no flow: the default of Open vSwit
 _NX_MATCH = 3  # enum ofputil_frag_handling
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 15)
 def add_flow(flow: Flow) -> bytes:
     """A flow-mod that installs the flow, over one with the same match and priority if need be."""
     return _add(flow)
