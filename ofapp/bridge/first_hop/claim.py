@@ -18,7 +18,8 @@ from ofapp.bridge.packet.neighbour import (
 from ofapp.bridge.ports.sending import frame_vid
 
 _ICMP, _ICMP_REDIRECT = 1, 5
-_SERVER4, _CLIENT6, _SERVER6 = b"\x00\x43", b"\x02\x22", b"\x02\x23"  # ports 67, 546, 547
+_SERVER4, _CLIENT4 = b"\x00\x43", b"\x00\x44"  # UDP ports 67, 68
+_CLIENT6, _SERVER6 = b"\x02\x22", b"\x02\x23"  # 546, 547
 _OF_ROUTERS = {ROUTER_ADVERTISEMENT: "router", REDIRECT: "redirect"}
 
 
@@ -65,10 +66,9 @@ def _of_packet(sample: bytes, packet: Packet) -> tuple[str, bytes]:
     data = sample[packet.at : packet.end]
     if packet.protocol == UDP:
         ports = data[:2], data[2:4]
-        if len(packet.source) == 4:
-            serves = ports[0] == _SERVER4
-        else:
-            serves = ports[0] == _SERVER6 or ports[1] == _CLIENT6
+        is_v4 = len(packet.source) == 4
+        server, client = (_SERVER4, _CLIENT4) if is_v4 else (_SERVER6, _CLIENT6)
+        serves = ports[0] == server or ports[1] == client
         return "dhcp-server" if serves else "source", packet.source
     if packet.protocol == _ICMP and data[:1] == bytes((_ICMP_REDIRECT,)):
         return "redirect", packet.source

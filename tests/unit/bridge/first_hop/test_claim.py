@@ -52,6 +52,7 @@ def nd(kind: int, source: str = A, target: bytes = ip("2001:db8::9")) -> bytes:
         (nd(137), "redirect", A),
         (v4(REDIRECT, 1), "redirect", "10.0.0.7"),
         (v4(udp("10.0.0.7", "10.0.0.1", (67, 68), bytes(400))), "dhcp-server", "10.0.0.7"),
+        (v4(udp("10.0.0.7", "10.0.0.1", (9, 68), b"")), "dhcp-server", "10.0.0.7"),
         (v4(udp("10.0.0.7", "10.0.0.1", (68, 67), b"")), "source", "10.0.0.7"),
         (v6(udp(A, "ff02::1", (547, 1), b"")), "dhcp-server", A),
         (v6(udp(A, "ff02::1", (1, 546), b"")), "dhcp-server", A),
