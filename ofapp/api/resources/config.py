@@ -20,6 +20,7 @@ from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.mac import format_mac
 from ofapp.common.printable import printable
 from ofapp.config import ConfigError
 from ofapp.config.compare import differences
@@ -109,6 +110,14 @@ class SentCounts(BaseModel):
     meters: int
 
 
+class CutOffHost(BaseModel):
+    """A host that would be cut off: it has no binding on a port that becomes guarded."""
+
+    port: str
+    vlan: int = Field(description="VID, 0 = untagged")
+    mac: str
+
+
 class BridgeReloaded(BaseModel):
     """A bridge that changed."""
 
@@ -118,6 +127,10 @@ class BridgeReloaded(BaseModel):
     dropped: list[str] = Field(description="changes that discard run-time settings")
     sent: SentCounts | None = Field(description="null while the switch is away")
     lines: list[str] = Field(description="of a dry run: each change of a flow, group or meter")
+    cut_off: list[CutOffHost] = Field(
+        description="of a dry run: present hosts that source guard would cut off, until they renew"
+        " their lease or are given a binding; at most 1000"
+    )
 
 
 class Reloaded(BaseModel):
@@ -266,4 +279,9 @@ def _reload(outcome: Reload) -> Reloaded:
 
 
 def _reloaded(bridge: BridgeReload) -> BridgeReloaded:
-    return BridgeReloaded(**asdict(bridge) | {"datapath_id": f"{bridge.datapath_id:016x}"})
+    hosts = [
+        CutOffHost(port=host.port, vlan=host.vid, mac=format_mac(host.mac))
+        for host in bridge.cut_off
+    ]
+    about = {"datapath_id": f"{bridge.datapath_id:016x}", "cut_off": hosts}
+    return BridgeReloaded(**asdict(bridge) | about)

@@ -149,6 +149,8 @@ def push(
         return
     for warning in answer["here"]["warnings"]:
         say(f"warning: {warning}", err=True)
+    for own in answer["here"]["bridges"]:
+        _say_cut_off(own)
     for line in _member_lines(answer["members"]):
         say(line)
     say(
@@ -156,6 +158,14 @@ def push(
         if dry_run
         else f"revision {answer['revision']} holds"
     )
+
+
+def _say_cut_off(bridge: Json) -> None:
+    """Name the hosts that would be cut off; an older controller does not tell."""
+    for host in bridge.get("cut_off", ()):
+        vlan = f" in VLAN {host['vlan']}" if host["vlan"] else ""
+        what = f"{host['mac']}{vlan} on port {host['port']} would be cut off: it has no binding"
+        say(f"warning: {bridge['name']}: {what}", err=True)
 
 
 def _member_lines(members: list[Json]) -> list[str]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from ofapp.bridge.first_hop.binding import UnboundHost
+from ofapp.bridge.mac import parse_mac
 from ofapp.common import hub
 from ofapp.config import Config, ConfigError, load_config
 from ofapp.config.base import Path as Keys
@@ -28,7 +30,7 @@ from ofapp.controller.configuration.configurator import Configurator
 from ofapp.controller.configuration.events import CONFIG_INCOMPLETE, CONFIG_REFUSED, CONFIG_RELOADED
 from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
-from ofapp.controller.state import AcceptedFile
+from ofapp.controller.state import AcceptedFile, BindingEntry
 from ofapp.controller.state.saving import Ticket
 
 FORCED_RELOAD = "ofapp config reload --force"
@@ -93,7 +95,7 @@ POLL = 1.0
 """Seconds between two checks whether the file has changed."""
 
 SHOWN = 1000
-"""Most lines of a bridge's flow changes that are reported."""
+"""Most lines of a bridge's flow changes, and most hosts, that are reported."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class BridgeReload:
 
     changes: by the file, in words; dropped: those among them that undo run-time settings.
     sent: changed flows, groups and meters, None while the switch is away; lines: which.
+    cut_off: of a dry run, the present hosts without a binding on ports that become guarded.
     """
 
     datapath_id: int
@@ -110,6 +113,7 @@ class BridgeReload:
     dropped: tuple[str, ...]
     sent: dict[str, int] | None = None
     lines: tuple[str, ...] = ()
+    cut_off: tuple[UnboundHost, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -334,7 +338,14 @@ def _of_bridge(plan: BridgePlan, changes: Changes | None, listed: bool = False) 
     lines = islice(changes.lines(), SHOWN) if listed and changes is not None else ()
     bridge = plan.bridge
     about = bridge.datapath_id, bridge.name, plan.changes, plan.dropped
-    return BridgeReload(*about, sent, tuple(lines))
+    return BridgeReload(*about, sent, tuple(lines), _cut_off(plan) if listed else ())
+
+
+def _cut_off(plan: BridgePlan) -> tuple[UnboundHost, ...]:
+    """The present hosts that would be cut off; the new file's bindings count as made."""
+    bound = {(own.port, own.vlan, parse_mac(own.mac)) for own in BindingEntry.filed(plan.new)}
+    hosts = plan.bridge.first_hop.would_refuse(plan.new.params())
+    return tuple(islice((host for host in hosts if host not in bound), SHOWN))
 
 
 def _outcome(plan: Plan, file: str | None, begun: float, bridges: list[BridgeReload]) -> Reload:

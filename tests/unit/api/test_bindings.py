@@ -196,24 +196,30 @@ def test_parameters_are_set_while_it_runs(client: Any, network: Network) -> None
 def test_trust_is_set_while_it_runs(client: Any, network: Network) -> None:
     path, bridge = f"/v1/bridges/{DPID}/ports/eth3", network.bridges[1]
     answer = client.patch(path, json={"trust": "guest"})
-    assert (answer.json["trust"], answer.json["settings"]["stp"]) == ("guest", {"bpdu_guard": True})
+    assert answer.json["trust"] == "guest"
+    assert answer.json["settings"]["stp"]["bpdu_guard"]
     assert bridge.params.port("eth3").first_hop == bridge.params.port("eth1").first_hop
     client.patch(f"/v1/bridges/{DPID}/first-hop/ports/eth3", json={"router": True})
     client.patch(path, json={"trust": "learn"})
     assert bridge.params.port("eth3").first_hop.router
     (*_, last) = [own.event for own in network.events.since(0) if own.event.kind == "port.set"]
     assert last.data["trust"] == "learn"
-    assert last.data["stp"] == {"bpdu_guard": False}
+    assert last.data["stp"]["bpdu_guard"] is False  # type: ignore[index]
 
 
 FILED = {"mac": mac(1), "port": "eth1", "address": "10.0.0.1"}
+
+
+def configuration(**bridge: Any) -> dict[str, Any]:
+    """A file with one bridge, without spanning tree: ports open as they come up."""
+    return {"defaults": {"stp": {"enabled": False}}, "bridges": {DPID: bridge}}
 
 
 class TestStored:
     """Bindings of users: those of the file follow the file, and the others stay."""
 
     def begin(self, tmp_path: Path, *bindings: Any) -> Network:
-        config = Config.model_validate({"bridges": {DPID: {"bindings": list(bindings)}}})
+        config = Config.model_validate(configuration(bindings=bindings))
         network = Network(config, State(tmp_path), EventLog())
         bridge = network.lifetime.back(1)
         add_ports(network)
@@ -243,7 +249,7 @@ class TestStored:
         file = tmp_path / "ofapp.yaml"
 
         def write(*bindings: Any) -> None:
-            file.write_text(json.dumps({"bridges": {DPID: {"bindings": [*bindings]}}}))
+            file.write_text(json.dumps(configuration(bindings=bindings)))
 
         network = self.begin(tmp_path, FILED, FILED | {"address": "10.0.0.2", "mac": mac(2)})
         network.reloader.find = lambda: file
@@ -271,11 +277,31 @@ class TestStored:
         client, file = clients(network), tmp_path / "ofapp.yaml"
         put(client, body("10.0.0.1", host=2))
         network.reloader.find = lambda: file
-        file.write_text(json.dumps({"bridges": {DPID: {"bindings": [FILED]}}}))
+        file.write_text(json.dumps(configuration(bindings=[FILED])))
         client.post("/v1/config/reload")
         (event,) = [o.event for o in network.events.since(0) if o.event.kind == "config.skipped"]
         assert "10.0.0.1 in VLAN 0 is bound to" in event.message
         assert client.get(PATH).json["entries"][0]["mac"] == mac(2)
+
+    def test_a_dry_run_lists_the_hosts_that_would_be_cut_off(
+        self, tmp_path: Path, clients: Clients
+    ) -> None:
+        network, file = self.begin(tmp_path), tmp_path / "ofapp.yaml"
+        network.reloader.find = lambda: file
+        client, bridge = clients(network), network.bridges[1]
+        put(client, body("10.0.0.2", host=2))
+        for number in (1, 2, 3):
+            network.changes.fdb.teach(bridge, 1, 0, parse_mac(mac(number)))
+
+        def cut_off(trust: str, query: str = "?dry_run=true") -> list[Any]:
+            ports = {"eth*": {"trust": trust}}
+            file.write_text(json.dumps(configuration(ports=ports, bindings=[FILED])))
+            (changed,) = client.post(f"/v1/config/reload{query}").json["bridges"]
+            return list(changed["cut_off"])
+
+        assert cut_off("guest") == [{"port": "eth1", "vlan": 0, "mac": mac(3)}]
+        assert cut_off("learn") == []
+        assert cut_off("guest", "") == []
 
 
 def add_ports(network: Network) -> None:
