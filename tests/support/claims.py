@@ -116,8 +116,8 @@ def legitimate(host: Host) -> Frames:
     yield "TCP over IPv6, link-local", host.ipv6(source=host.link_local)
     yield "IPv6 with options", host.ipv6(extension(6) + TCP, 60)
     ping6 = bytes((128, 0)) + bytes(30)
-    yield "large ping, first", host.ipv6(fragment(58, more=True) + ping6, 44, hops=255)
-    yield "large ping, rest", host.ipv6(fragment(58, 4) + ping6, 44, hops=255)
+    yield "large ping, first", host.ipv6(fragment(58, more=True) + ping6, 44)
+    yield "large ping, rest", host.ipv6(fragment(58, 4) + ping6, 44)
     mld = extension(58) + bytes((143,)) + bytes(27)
     for name, source in (("before it has an address", "::"), ("report", host.link_local)):
         yield f"MLD {name}", host.frame(0x86DD, ipv6(source, "ff02::16", mld, 0, 1), 0x333300000016)
@@ -241,6 +241,9 @@ def _rogue_router(host: Host) -> Frames:
     }
     for name, (first, chain) in chains.items():
         yield f"RA behind {name}", host.nd(advertises.but(first=first, chain=chain))
+    first = fragment(58, more=True) + bytes((128, 0)) + bytes(30)
+    for name, part in ("first", first), ("later", fragment(58, 4) + advertises.body):
+        yield f"RA that overlaps a ping, {name} part", host.ipv6(part, 44, hops=255)
     for kind in _TAGS:
         yield f"RA behind two tags {kind:#x}", inner_tagged(host, plain, kind)
     yield "RA in SNAP", llc(host, plain, SNAP)

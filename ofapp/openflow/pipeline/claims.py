@@ -44,7 +44,7 @@ IPV4_CLAIM, IPV6_CLAIM = 4 << 16, 6 << 16
 _UDP, _ICMP, _IGMP, _ICMPV6 = 17, 1, 2, 58
 _SOLICITATION, _ADVERTISEMENT = 135, 136
 _TAGS_AND_LLC = (0x8100, 0x88A8, 0x05FF)  # 0x05ff is how Open vSwitch shows an LLC header
-_UNFRAGMENTED, _FIRST_FRAGMENT = Match("ip_frag", 0), Match("ip_frag", 1)
+_UNFRAGMENTED, _FRAGMENT = Match("ip_frag", 0), Match("ip_frag", 1, 1)
 _FOUR, _SIX = Match("eth_type", IPV4), Match("eth_type", IPV6)
 
 
@@ -134,10 +134,11 @@ _CLAIMS = (
     _Claim(
         "nd-fragment",
         880,
-        CHECK_ND,
-        _icmpv6(_SOLICITATION, _ADVERTISEMENT, more=(_FIRST_FRAGMENT,)),
+        CHECKED,
+        ((_SIX, Match("nw_ttl", 255), _FRAGMENT),),
         TableId.REFUSED,
-        "Neighbour discovery in fragments, which is never valid (RFC 6980).",
+        "Neighbour discovery in fragments, which is never valid (RFC 6980). By its hop limit, as "
+        "the protocol and type may be in another fragment, which overlaps; large pings have 64.",
     ),
     _Claim(
         "server",

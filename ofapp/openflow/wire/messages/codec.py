@@ -322,6 +322,10 @@ def _match(matches: Iterable[Match]) -> bytes:
     return b"".join([oxm for _, oxm in sorted(map(_oxm, matches))])
 
 
+_PRESUPPOSE = frozenset({"ip_frag", "nw_ttl"})
+"""Fields of Nicira's extension that are valid after `eth_type` only."""
+
+
 @lru_cache(1 << 15)
 def _oxm(match: Match) -> tuple[tuple[bool, int], bytes]:
     """One field, and where it belongs among others; a bridge has the same ones again and again."""
@@ -331,14 +335,15 @@ def _oxm(match: Match) -> tuple[tuple[bool, int], bytes]:
     if match.mask is not None:
         value = (match.value & match.mask).to_bytes(size, "big")
         mask = match.mask.to_bytes(size, "big")
-    # By number, as os-ken does; but so `ip_frag` would come before what it presupposes.
+    # By number, as os-ken does; but so Nicira's would come before what they presuppose.
+    late = match.field in _PRESUPPOSE
     if isinstance(number, tuple):
         oxm = bytearray()
         ofp.oxm_serialize(number, value, mask, oxm, 0)
-        return (match.field == "ip_frag", number[0]), bytes(oxm)
+        return (late, number[0]), bytes(oxm)
     length = size if mask is None else 2 * size
     head = (number << 9 | (mask is not None) << 8 | length).to_bytes(4, "big")
-    return (match.field == "ip_frag", number), b"".join((head, value, mask or b""))
+    return (late, number), b"".join((head, value, mask or b""))
 
 
 @lru_cache(1 << 12)
