@@ -180,19 +180,21 @@ class Wire:
 
     def received(self) -> list[bytes]:
         """All frames that have come in, not those that were sent."""
+        return [data for came_in, data in self.passed() if came_in]
+
+    def passed(self) -> list[tuple[bool, bytes]]:
+        """All frames, each with whether it has come in; those that were sent, too."""
         frames = []
         while True:
             try:
                 data, extra, _, address = self.socket.recvmsg(2048, 64, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return frames
-            if address[2] == socket.PACKET_OUTGOING:
-                continue
             for _, _, value in extra:
                 status, _, _, _, _, tci, tpid = self._AUXDATA.unpack(value[:20])
                 if status & 0x10:  # TP_STATUS_VLAN_VALID
                     data = data[:12] + struct.pack("!HH", tpid or 0x8100, tci) + data[12:]
-            frames.append(data)
+            frames.append((address[2] != socket.PACKET_OUTGOING, data))
 
     def dropped(self) -> int:
         """Frames dropped for lack of room, as they were not read in time; each is reported once."""

@@ -78,9 +78,9 @@ class OwnSwitch(VSwitchd):
         """As a controller is to be reported it."""
         return Bridge(self, BRIDGE, self.dpid)
 
-    def host(self, number: int) -> Host:
+    def host(self, number: int, plug: str = "", *, addressed: bool = True) -> Host:
         """A host whose cable ends in the switch's namespace and is no port yet."""
-        host = Host(f"{self.namespace}h{number}", f"plug{number}", number)
+        host = Host(f"{self.namespace}h{number}", plug or f"plug{number}", number)
         self._hosts.append(host)
         sh("ip", "netns", "add", host.namespace)
         sh(
@@ -91,12 +91,11 @@ class OwnSwitch(VSwitchd):
         offloads = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
         self.inside("ethtool", "-K", host.plug, *offloads)
         host.run("ethtool", "-K", "eth0", *offloads)
-        for words in (
-            f"link set eth0 address {host.mac} up",
-            f"addr add {host.ip}/24 dev eth0",
-            f"addr add {host.ip6}/64 dev eth0 nodad",
-        ):
-            host.run("ip", *words.split())
+        host.run("ip", "link", "set", "lo", "up")
+        host.run("ip", "link", "set", "eth0", "address", host.mac, "up")
+        if addressed:
+            host.run("ip", "addr", "add", f"{host.ip}/24", "dev", "eth0")
+            host.run("ip", "addr", "add", f"{host.ip6}/64", "dev", "eth0", "nodad")
         return host
 
     def add_port(self, interface: str, number: int, *settings: str) -> None:
@@ -157,8 +156,8 @@ def dropped(switch: OwnSwitch) -> dict[str, int]:
 class ControllerInside(Controller):
     """`ofapp-manager` in a switch's namespace: the only one that the switch can reach."""
 
-    def __init__(self, namespace: str) -> None:
-        super().__init__()
+    def __init__(self, namespace: str, config: str = "") -> None:
+        super().__init__(config)
         self._namespace = namespace
 
     def start(self) -> None:
