@@ -226,7 +226,7 @@ ND = Trap(
     rule=_held("nd", 0x19, "A host asks for routers, or whether an IPv6 address is free."),
     of_port=_where_nd_is_inspected,
     event="nd",
-    what="claims of new IPv6 addresses and router solicitations",
+    what="claims of IPv6 addresses and router solicitations",
     fate="were too fast for the controller and dropped",
     remedy="See which host sends them.",
 )
