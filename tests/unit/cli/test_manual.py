@@ -22,7 +22,8 @@ def test_there_is_a_page_for_each_command_and_every_parameter(folder: Path) -> N
     first = (folder / "ofapp.1").read_text()
     names = {page.stem for page in folder.glob("ofapp-*.1")}
     assert {"ofapp-fdb", "ofapp-stp", "ofapp-lldp", "ofapp-doctor", "ofapp-events"} <= names
-    assert all(name.replace("-", "\\-") in first for name in names)
+    commands = [name.removeprefix("ofapp-").replace("-", "\\-") for name in names]
+    assert all(f"ofapp-{command} (1)" in first for command in commands)
     tree = (folder / "ofapp-stp.1").read_text()
     assert "hello\\-time" in tree  # what is declared in the core, and made when the command runs
     assert "Seconds between BPDUs: 1 to 2." in tree
