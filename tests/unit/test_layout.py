@@ -187,7 +187,7 @@ def _is_reached(node: ast.Attribute) -> bool:
         return _last_name(node.value) in BRIDGES
     inside = isinstance(node.value, ast.Attribute) and node.value.attr in PROTOCOLS
     if inside and _last_name(node.value.value) in BRIDGES:  # type: ignore[attr-defined]
-        return node.attr == "running" or isinstance(node.ctx, ast.Store)
+        return isinstance(node.ctx, ast.Store)
     return False
 
 

@@ -4,6 +4,20 @@ Without spanning tree each port is open while its link is up.  LOCAL has no part
 
 The tree begins once the bridge's address is known: an identifier that changes later would move the
 root.
+
+While the switch is away the tree is paused (see `pausable`). It neither receives nor sends until
+the shell has checked that the switch has the tree's port states: then it resumes (`stp.absence`).
+
+For the next process either the whole tree is stored, when the switch has carried out all of it and
+nothing changes any more, or only the neighbours of its ports, before anything changes. So after a
+crash during a change no outdated or premature tree is restored; such a bridge starts a new tree,
+with its edges open.
+
+The only port that is up is open at once, even if the tree still waits. Its frames could leave by no
+other port, so it can be part of no loop, and a host that moves onto a new bridge with its one
+uplink loses nothing. The tree does not know of this. When a second port comes up, the first returns
+to the tree's state, usually closed, before the second is added: so with two ports or more the relay
+is always in a state of the standard, and never less safe.
 """
 
 from __future__ import annotations
@@ -13,16 +27,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import ClosePort, Effect, SpokenFor
+from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SpokenFor, StateChanged
+from ofapp.bridge.event import Event, PortNumber
+from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
-from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp.running import RunningTree, invalid_but, read_address, read_behind
+from ofapp.bridge.stp import FlushPort, PortState, SendBpdu, SetPortState, SpanningTree, dump
+from ofapp.bridge.stp.dumped import whole
+from ofapp.bridge.stp.events import STP_STATE
+from ofapp.bridge.stp.vectors import ADDRESS_MASK
 from ofapp.common.portions import AT_ONCE, Portions
 
 PORTION = 64
 """Ports that `restart` adds at a time."""
+
+_FORWARDING = PortState.FORWARDING
+_ALONE = "no other port is up that it could relay to"
 
 
 class Revision(NamedTuple):
@@ -31,13 +52,16 @@ class Revision(NamedTuple):
     tree: another object for a new tree.
     """
 
-    tree: RunningTree
+    tree: SpanningTree
     number: int
 
 
 class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
-    """running: None while it is off, and before the bridge has its first port and so an address.
+    """tree: without ports while it does not run.
 
+    runs: false while spanning tree is off, and before the bridge has its first port and so an
+    address.
+    settled: the whole tree is stored.
     cautious_until: until then there may be switches that forward without a controller.
     """
 
@@ -46,7 +70,6 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
 
     def __init__(self, state: BridgeState) -> None:
         super().__init__(state)
-        self.running: RunningTree | None = None
         self.cautious_until = 0.0
         self._relay = state.relay
         self._trees = state.shared.trees
@@ -55,6 +78,28 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         self._waits = False
         self._trace = False
         self._reports_sent = False
+        self._reset()
+
+    def _reset(self) -> None:
+        """Have a tree that does not run."""
+        self.runs = False
+        self.settled = True
+        self.clock = PausableTime(paused=0.0)
+        self._ports: dict[int, str] = {}  # names by number
+        self._up: set[int] = set()
+        self._edges: dict[int, object] = {}  # aggregations that were edges, and their partners
+        self._early: int | None = None  # the port that is open before the tree opens it
+        self._blocked = False  # since the last barrier
+        self._last = 0.0  # the last time that was passed to the tree, on its clock
+        self._outdated = False  # the stored tree, and no notice was given
+        self._use(SpanningTree(stp.BridgeParams(), 0, self._trees))
+
+    def _use(self, tree: SpanningTree) -> None:
+        self.tree = tree
+        self.tree.trace = self._trace
+        if self._reports_sent:
+            self.tree.hear_of_leaving()
+        self._revision, self._cabling = tree.revision, tree.cabling  # as of the last notice
 
     # Ports
 
@@ -66,35 +111,85 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
             if self.params is not None and port.number != LOCAL_PORT:
                 linked.append(port)
             elif self._state.usable(port) and port.number not in self._relay.states:
-                effects += self._relay.set_state(port.number, PortState.FORWARDING)
+                effects += self._relay.set_state(port.number, _FORWARDING)
         return effects + self._link(linked, now)
 
     def _link(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        """Add ports, or apply changed links; that comes before any timer.
+
+        New ports are added together, so that none counts as the only one meanwhile.
+        """
         if not ports or self.params is None:
             return []
-        state, known = self._state, []
+        self._start(self.params, now)
+        effects: list[Effect] = []
+        new: list[stp.NewPort] = []
+        names: dict[int, str] = {}
         for port in ports:
-            up = state.usable(port)
-            seen = port if port.up is up else replace(port, up=up)
-            known.append((seen, state.params.port(port.name, port.number).stp))
-        return self._noted(self._tree(self.params, now).link(known, now))
+            up = self._state.usable(port)
+            (self._up.add if up else self._up.discard)(port.number)
+            link = stp.Link(up, port.speed_mbps or 1000, port.full_duplex)
+            if port.number in self._ports:
+                effects += self._relink(port, link, now)
+                continue
+            names[port.number] = port.name
+            params = self._state.params.port(port.name, port.number).stp
+            behind = self._behind.get(port.name)
+            new.append(stp.NewPort(port.number, params, link, port.mac, behind))
+        if new:
+            self._ports |= names
+            closed = self._close_other()
+            wanted = self.tree.add_ports(new, self._time(now))
+            effects += [*closed, *self._carry_out(wanted, blocked=bool(closed))]
+        return self._noted(effects)
+
+    def _relink(self, port: Port, link: stp.Link, now: float) -> list[Effect]:
+        self._ports[port.number] = port.name
+        effects = self._close_other()
+        if link.up and port.number not in self._relay.states:
+            # The tree knows a state, blocked if the link was down; the datapath does not.
+            state = self.tree.port(port.number).state
+            effects += self._relay.set_state(port.number, state)
+        edge = self._is_known_edge(port, link.up)
+        wanted = self.tree.set_link(port.number, link, self._time(now), edge)
+        return effects + self._carry_out(wanted, blocked=bool(effects))
+
+    def _is_known_edge(self, port: Port, up: bool) -> bool:
+        """Whether an aggregation comes up that was an edge, with the same partner as then."""
+        if up:
+            return port.partner is not None and port.partner == self._edges.pop(port.number, None)
+        if self.tree.is_edge(port.number):
+            self._edges[port.number] = port.partner
+        return False
+
+    def _close_other(self) -> list[Effect]:
+        """Return the only port to the tree's state, unless it is still the only one."""
+        return [] if self._up == {self._early} else self._close_early()
 
     def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
-        """Remove ports from the tree."""
-        return [] if self.running is None else self._noted(self.running.remove(numbers, now))
+        """Remove ports from the tree; none of them counts as the only one meanwhile."""
+        gone = [port for port in numbers if port in self._ports]
+        self._up.difference_update(gone)
+        effects: list[Effect] = []
+        for port in gone:
+            self._edges.pop(port, None)
+            wanted = self.tree.remove_port(port, self._time(now))
+            del self._ports[port]
+            effects += self._carry_out(wanted)
+        return self._noted(effects)
 
     def retain(self, names: Mapping[int, str], now: float) -> list[Effect]:
         """Remove restored ports that are no longer present with the same number and name."""
-        tree = self.running
-        return [] if tree is None else self.remove_ports(tree.absent(names), now)
+        gone = [number for number, name in self._ports.items() if names.get(number) != name]
+        return self.remove_ports(gone, now)
 
     def is_edge(self, port: int) -> bool:
         """Whether no other bridge is known behind the port."""
-        return self.running is None or self.running.is_edge(port)
+        return port not in self._ports or self.tree.is_edge(port)
 
     def traps(self, port: int) -> bool:
         """Whether BPDUs that arrive on the port go to the spanning tree."""
-        return self.running is not None and self.running.traps(port)
+        return port in self._ports and self.tree.takes_part(port)
 
     # Parameters
 
@@ -102,15 +197,23 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         """Start, administer or stop the tree, and administer its ports."""
         effects: list[Effect] = []
         if self.params != change.before.stp:
-            if self.params is not None and self.running is not None:
-                effects += self.running.set_bridge_params(self.params, now)
+            if self.params is not None and self.runs:
+                wanted = self.tree.set_bridge_params(self.params, self._time(now))
+                effects += self._carry_out(wanted)
             else:
                 effects += self._begin(now)
         for port, before, new in change.ports:
-            tree = self._with_port(port.number)
-            if tree is not None and new.stp != before.stp:
-                effects += tree.set_port_params(port.number, new.stp, now)
+            if port.number in self._ports and new.stp != before.stp:
+                effects += self._set_port_params(port.number, new.stp, now)
         return self._noted(effects)
+
+    def _set_port_params(self, port: int, params: stp.PortParams, now: float) -> list[Effect]:
+        trapped = self.traps(port)
+        effects = self._carry_out(self.tree.set_port_params(port, params, self._time(now)))
+        state = self._relay.states.get(port)
+        if trapped is not params.enabled and state is not None:
+            effects += self._relay.set_state(port, state)  # where its BPDUs go has changed
+        return effects
 
     def _begin(self, now: float) -> list[Effect]:
         """Start a new tree instead of the old one; none when it is off."""
@@ -120,18 +223,22 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
 
     def _stop(self) -> list[Effect]:
         """Stop the tree; nothing of it stays stored, except by the caller."""
-        if self.running is None:
+        if not self.runs:
             return []
-        self.running.tree.leave()
-        self.running = None
-        return [invalid_but({}, self._address)]
+        self.tree.leave()
+        self._reset()
+        return [_invalid_but({}, self._address)]
 
     def _expected(self, now: float) -> list[Port]:
-        """The ports to add to a tree that starts, which learns first which of them are up."""
+        """The ports to add to a tree that starts, which learns first which of them are up.
+
+        So none of them counts as the only one.
+        """
         ports = [port for port in self._state.ports if port.number != LOCAL_PORT]
         up = [port.number for port in ports if self._state.usable(port)]
         if up and self.params is not None:
-            self._tree(self.params, now).expect(up)
+            self._start(self.params, now)
+            self._up.update(up)
         return ports
 
     def _open(self, ports: Iterable[Port]) -> list[Effect]:
@@ -139,24 +246,25 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
             effect
             for port in ports
             if self._state.usable(port)
-            for effect in self._relay.set_state(port.number, PortState.FORWARDING)
+            for effect in self._relay.set_state(port.number, _FORWARDING)
         ]
 
-    def _tree(self, params: stp.BridgeParams, now: float) -> RunningTree:
-        """The running tree, which is started if there is none."""
-        if self.running is None:
-            address = self._state.address
-            if self._address is not None and self._address != address:
-                self._trees.replace(self._address)
-            self._address = address
-            self.running = RunningTree(params, address, self._relay, self._trees, self._behind)
-            self._begun(self.running)
-            if self._waits:
-                self.running.clock.pause(now)
-                self.running.tree.leave()
-            else:
-                self.running.beware(self.cautious_until, now)
-        return self.running
+    def _start(self, params: stp.BridgeParams, now: float) -> None:
+        """Start a tree unless there is one."""
+        if self.runs:
+            return
+        address = self._state.address
+        if self._address is not None and self._address != address:
+            self._trees.replace(self._address)
+        self._address = address
+        self.runs = True
+        self.clock = PausableTime()
+        self._use(SpanningTree(params, address, self._trees))
+        if self._waits:
+            self.clock.pause(now)
+        else:
+            self.tree.join()
+            self._beware(now)
 
     def restart(self, lost: bool, clock: Callable[[], float]) -> Iterator[list[Effect]]:
         """Start a new tree for a switch that does not have the port states of this one.
@@ -173,7 +281,7 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         state, now = self._state, clock()
         if self.params is None:
             return
-        behind = {} if self.running is None else self.running.behind()
+        behind = self._neighbours()
         effects: list[Effect] = []
         if lost:
             effects += [ClosePort(port) for port in self._relay.states]
@@ -182,50 +290,54 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         if not lost:
             effects += self._open(port for port in state.ports if port.number != LOCAL_PORT)
         self._behind = behind
-        try:
-            ports = [port.number for port in self._expected(now)]
-            yield effects
-            for at in range(0, len(ports), PORTION):
-                present = filter(None, map(state.ports.get, ports[at : at + PORTION]))
-                yield self._link([*present], clock())
-        finally:
-            self._behind = {}
+        ports = [port.number for port in self._expected(now)]
+        yield effects
+        for at in range(0, len(ports), PORTION):
+            present = filter(None, map(state.ports.get, ports[at : at + PORTION]))
+            yield self._link([*present], clock())
         local = state.ports.get(LOCAL_PORT)
         if lost and local is not None and state.usable(local):
-            yield self._relay.set_state(LOCAL_PORT, PortState.FORWARDING)
+            yield self._relay.set_state(LOCAL_PORT, _FORWARDING)
 
     # Frames and time
 
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames to the bridge group address: all are read before any is answered."""
-        return [] if self.running is None else self._noted(self.running.bpdus(frames, now))
+        if not self.clock.runs:
+            return []
+        effects: list[Effect] = []
+        for port, _ in frames:
+            effects += self._relay.heard_bridge(port)
+        effects += self._carry_out(self.tree.receive_all(frames, self._time(now)))
+        return self._noted(effects)
 
     def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
         """Note BPDUs that were sent: (port, `SendFrame.bpdu`).  `tick` may be due sooner."""
-        if self.running is not None:
-            self.running.bpdus_left(left, now)
+        at = self.clock.at(now)
+        for port, number in left:
+            self.tree.left(port, number, at)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass."""
-        return [] if self.running is None else self._noted(self.running.tick(now))
+        if not self.clock.runs:
+            return []
+        return self._noted(self._carry_out(self.tree.tick(self._time(now))))
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None while paused or when nothing is."""
-        return None if self.running is None else self.running.next_wakeup()
+        return self.clock.due(self.tree.next_wakeup())
 
     def beat(self, now: float) -> None:
         """Note that the controller runs."""
-        if self.running is not None:
-            self.running.clock.beat(now)
+        self.clock.beat(now)
 
     # The switch's connection, and other switches
 
     def pause(self, now: float) -> None:
         """Pause the tree while the switch is disconnected."""
         self._waits = True
-        if self.running is not None:
-            self.running.clock.pause(now)
-            self.running.tree.leave()
+        self.clock.pause(now)
+        self.tree.leave()
 
     def resume(self, now: float) -> None:
         """Wait after the switch has reconnected, until its flows are known."""
@@ -235,8 +347,11 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         """Run the tree again: the datapath has its port states."""
         self._waits, self._behind = False, {}
         effects: list[Effect] = [SpokenFor()]
-        if self.running is not None:
-            effects += self.running.go_on(self.cautious_until, now)
+        if self.runs:
+            self.clock.resume(now)
+            self.tree.join()
+            cautious_until = self.clock.then(self.cautious_until)
+            effects += self._carry_out(self.tree.go_on(self._time(now), cautious_until))
         return self._noted(effects)
 
     def be_cautious(self, until: float) -> None:
@@ -246,117 +361,288 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
     def beware(self, until: float, now: float) -> list[Effect]:
         """Until then expect a neighbouring switch that forwards without a controller."""
         self.cautious_until = max(self.cautious_until, until)
-        if self.running is None or self._waits:
-            return []
-        return self._noted(self.running.beware(self.cautious_until, now))
+        return self._noted(self._beware(now)) if self.runs and not self._waits else []
+
+    def _beware(self, now: float) -> list[Effect]:
+        now = self._time(now)
+        return self._carry_out(self.tree.beware(now, self.clock.then(self.cautious_until)))
 
     def calm(self, now: float) -> list[Effect]:
         """Every switch has a controller again."""
         self.cautious_until = now
-        if self.running is None or self._waits:
+        if not self.runs or self._waits:
             return []
-        return self._noted(self.running.calm(now))
+        return self._noted(self._carry_out(self.tree.calm(self._time(now))))
 
     def borders_on(self, address: int) -> bool:
         """Whether the tree has heard the bridge with this address behind a port."""
-        return self.running is not None and address in self.running.tree.behind.values()
+        return address in self.tree.behind.values()
 
     # Commands
 
     def recover(self, port: int, now: float) -> list[Effect]:
         """Free a port from the guard that holds it."""
-        tree = self._with_port(port)
-        return [] if tree is None else self._noted(tree.recover(port, now))
+        if port not in self._ports:
+            return []
+        return self._noted(self._carry_out(self.tree.recover(port, self._time(now))))
 
     def check_migration(self, port: int, now: float) -> list[Effect]:
         """Have a port send RSTP again, and detect what its neighbour runs."""
-        tree = self._with_port(port)
-        return [] if tree is None else self._noted(tree.check_migration(port, now))
-
-    def _with_port(self, port: int) -> RunningTree | None:
-        return self.running if self.running is not None and port in self.running.ports else None
+        if port not in self._ports:
+            return []
+        return self._noted(self._carry_out(self.tree.migration_check(port, self._time(now))))
 
     def hear_of_leaving(self) -> None:
         """Expect a report when BPDUs have been sent (`bpdus_left`); otherwise they count as sent at
         once."""
         self._reports_sent = True
-        if self.running is not None:
-            self._begun(self.running)
+        self.tree.hear_of_leaving()
 
     def set_trace(self, wanted: bool) -> None:
         """Report BPDUs as events, which costs more than the protocol itself."""
-        self._trace = wanted
-        if self.running is not None:
-            self.running.tree.trace = wanted
-
-    def _begun(self, running: RunningTree) -> None:
-        running.tree.trace = self._trace
-        if self._reports_sent:
-            running.tree.hear_of_leaving()
+        self._trace = self.tree.trace = wanted
 
     # Values
 
-    @property
-    def runs(self) -> bool:
-        """Whether there is a spanning tree."""
-        return self.running is not None
-
     def status(self, now: float, ports: Iterable[int] | None = None) -> stp.BridgeStatus | None:
-        """The state of the tree, and of those of `ports` that are in it, or of all."""
-        tree = self.running
-        if tree is None:
+        """The state of the tree, and of those of `ports` that are in it, or of all.
+
+        Its times are as of `now` and not of the last event.  All ports take a tenth of a second
+        where there are thousands.
+        """
+        if not self.runs:
             return None
-        return tree.status(now, ports and [port for port in ports if port in tree.ports])
+        snapshot = self.tree.snapshot(ports and [port for port in ports if port in self._ports])
+        since = max(self.clock.at(now) - self._last, 0.0)
+        changed = snapshot.time_since_topology_change
+        if changed is not None and not snapshot.topology_change:
+            changed += since
+        shown = tuple(
+            replace(self._as_it_is(port), timers=_later(port.timers, since))
+            for port in snapshot.ports
+        )
+        return replace(snapshot, time_since_topology_change=changed, ports=shown)
 
     def guarded(self) -> dict[int, tuple[stp.Guard, ...]]:
         """The ports that guards hold, and which."""
-        return {} if self.running is None else self.running.tree.guarded()
+        return self.tree.guarded()
 
     def around(self) -> stp.Around | None:
-        """The neighbours by port; None without a tree."""
-        return None if self.running is None else self.running.around()
+        """The bridge and the neighbours by port; None without a tree."""
+        if not self.runs:
+            return None
+        around = self.tree.around()
+        ports = tuple(
+            port._replace(state=_FORWARDING) if port.port == self._early else port
+            for port in around.ports
+        )
+        return around._replace(ports=ports)
 
     def states(self) -> dict[int, PortState] | None:
-        """The tree's port states; None where there is no tree."""
-        return None if self.running is None else self.running.states()
+        """The state of each port whose link is up, as the datapath should have it.
+
+        None without a tree.
+        """
+        if not self.runs:
+            return None
+        states = self.tree.states()
+        if self._early in states:
+            states[self._early] = _FORWARDING
+        return states
 
     # Storage
 
+    def _neighbours(self) -> dict[str, int]:
+        """Neighbours of the ports, as in `_invalid_but`."""
+        return {self._ports[port]: bridge for port, bridge in self.tree.behind.items()}
+
     def _noted(self, effects: list[Effect]) -> list[Effect]:
-        """The effects, after the notice that the stored tree is no longer valid, if it is not."""
-        return effects if self.running is None else [*self.running.unsettled(), *effects]
+        """The effects, after the notice that the stored tree is no longer valid, if it is not.
+
+        A thousand ports that come up together change it a thousand times, and it is stored once.
+        """
+        if not self._outdated:
+            return effects
+        self._outdated = False
+        return [_invalid_but(self._neighbours(), self._address), *effects]
 
     def settled_on(
         self, believed: Mapping[int, PortState], actual: Mapping[int, PortState]
     ) -> bool:
         """Whether the whole tree is stored, and the datapath has its port states."""
-        return self.running is not None and self.running.settled and believed == actual
+        return self.runs and self.settled and believed == actual
 
     def unwritten(self) -> Revision | None:
         """The revision of the tree that is not stored yet; None when there is none."""
-        tree = self.running
-        return None if tree is None or tree.settled else Revision(tree, tree.tree.revision)
+        return None if self.settled else Revision(self.tree, self.tree.revision)
 
     def written(self, revision: Revision) -> None:
         """Note that the tree is stored in that revision."""
-        revision.tree.settled = True
+        if revision.tree is self.tree:
+            self.settled = True
 
     def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:
-        """The tree as JSON-serialisable data; None without one."""
-        return None if self.running is None else self.running.dump(portions)
+        """The tree and its ports' names as JSON-serialisable data; None without one."""
+        if not self.runs:
+            return None
+        return {"tree": dump.dump(self.tree, portions), "names": [*self._ports.items()]}
 
     def restore(self, data: Any) -> list[str]:
-        """Restore a dump, or what was still valid of it, before any port is known; ValueError."""
+        """Restore a dump, or what was still valid of it, before any port is known; ValueError.
+
+        The tree is paused.
+        """
         if self.params is None:
             raise ValueError("spanning tree is off")
         if isinstance(data, Mapping) and "behind" in data:
-            self._behind = read_behind(data["behind"])
-            self._address = read_address(data)
+            self._behind = _read_behind(data["behind"])
+            self._address = _read_address(data)
             return []
-        params = self._state.params
-        self.running = RunningTree.restore(
-            self.params, data, self._relay, self._trees, lambda name: params.port(name).stp
-        )
-        self._address = self.running.address
-        self._begun(self.running)
+        port_params = self._state.params.port
+        try:
+            address = whole("address", data["tree"]["address"], ADDRESS_MASK)
+            names = {int(number): str(name) for number, name in data["names"]}
+            if {*names} != {port["port_no"] for port in data["tree"]["ports"]}:
+                raise ValueError("its ports and their names are not the same")
+            tree, last = dump.revive(
+                self.params,
+                data["tree"],
+                self._trees,
+                lambda number: port_params(names[number]).stp,
+            )
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ValueError(f"not a dump of a bridge's spanning tree: {error!r}") from error
+        self._use(tree)
+        self.runs = True
+        self.clock = PausableTime(paused=last)
+        self._ports, self._address, self._last = names, address, last
+        self._up = {*tree.states()}
+        self._early = self._alone()
         return []
+
+    # The tree's effects
+
+    def _time(self, now: float) -> float:
+        self._last = self.clock.at(now)
+        return self._last
+
+    def _alone(self) -> int | None:
+        """The only port that is up, unless the tree has opened it or a guard holds it."""
+        if len(self._up) != 1:
+            return None
+        (port,) = self._up
+        if port not in self._ports:  # expected, but not added yet
+            return None
+        status = self.tree.port(port)
+        return None if status.state is _FORWARDING or status.guards else port
+
+    def _close_early(self) -> list[Effect]:
+        """Return the port that was the only one to the tree's state."""
+        port, self._early = self._early, None
+        if port not in self._up:
+            return []
+        known = self.tree.port(port)
+        if known.state is _FORWARDING:
+            return []
+        event = _state_event(known, _FORWARDING, known.state, known.reason)
+        return [event, *self._relay.set_state(port, known.state)]
+
+    def _open_alone(self) -> list[Effect]:
+        """Open the port that has become the only one, close the one that no longer is."""
+        alone = self._alone()
+        if alone == self._early:
+            return []
+        effects = self._close_early()
+        if alone is not None:
+            self._early = alone
+            known = self.tree.port(alone)
+            effects.append(_state_event(known, known.state, _FORWARDING, _ALONE))
+            effects += self._relay.set_state(alone, _FORWARDING)
+        return effects
+
+    def _as_it_is(self, port: stp.PortStatus) -> stp.PortStatus:
+        if port.port != self._early:
+            return port
+        return replace(port, state=_FORWARDING, reason=_ALONE)
+
+    def _carry_out(self, wanted: list[stp.Effect], blocked: bool = False) -> list[Effect]:
+        """The relay's effects for the tree's, blocks first and a barrier after them.
+
+        blocked: something was blocked just before.
+        """
+        self._invalidate()
+        effects: list[Effect] = []
+        flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
+        self._blocked |= blocked
+        for effect in wanted:
+            if isinstance(effect, SetPortState):
+                if effect.port not in self._up:
+                    continue  # the relay has closed it
+                if effect.port == self._early and effect.state is not _FORWARDING:
+                    continue  # and stays open, unless `_open_alone` closes it
+                blocks = effect.state is PortState.DISCARDING
+                if not blocks:
+                    effects += self._confirmed()
+                self._blocked |= blocks and effect.port in self._relay.states
+                effects += self._relay.set_state(effect.port, effect.state)
+            elif isinstance(effect, FlushPort):
+                effects += self._relay.flush_ports(flushed)
+                flushed = []  # all at once, with the first
+            elif isinstance(effect, SendBpdu):
+                if not self.clock.runs:
+                    continue  # sent after `go_on`
+                effects += self._confirmed()
+                effects.append(SendFrame(frozenset({effect.port}), effect.frame, effect.number))
+            else:
+                effects.append(effect)
+        # At once, and not only before waiting effects: the reply shows how long closing takes.
+        return effects + self._open_alone() + self._confirmed()
+
+    def _confirmed(self) -> list[Effect]:
+        """A barrier, if ports have been blocked in this step or an earlier one."""
+        blocked, self._blocked = self._blocked, False
+        return [Barrier()] if blocked else []
+
+    def _invalidate(self) -> None:
+        """Note whether the stored tree must be updated before anything else happens."""
+        if self._revision == self.tree.revision:
+            return
+        self._revision = self.tree.revision
+        if self.settled or self._cabling != self.tree.cabling:
+            self._outdated = True
+            self.settled, self._cabling = False, self.tree.cabling
+
+
+def _invalid_but(behind: Mapping[str, int], address: int | None) -> StateChanged:
+    """The stored tree is no longer valid, except for this.
+
+    behind: the address of the bridge behind a port, by the port's name; 0 where there is none.
+    address: that of this bridge; None for one that has had no spanning tree.
+    """
+    return StateChanged("stp", {"behind": dict(behind), "address": address})
+
+
+def _read_behind(data: Any) -> dict[str, int]:
+    """Read the stored `behind` of `_invalid_but`; ValueError."""
+    try:
+        return {name: whole(name, bridge, ADDRESS_MASK) for name, bridge in data.items()}
+    except AttributeError as error:
+        raise ValueError("not the neighbours by port") from error
+
+
+def _read_address(data: Mapping[str, Any]) -> int | None:
+    """The stored address of `_invalid_but`, None where an older release wrote it; ValueError."""
+    address = data.get("address")
+    return None if address is None else whole("address", address, ADDRESS_MASK)
+
+
+def _state_event(port: stp.PortStatus, old: PortState, new: PortState, reason: str) -> Event:
+    """An event like the tree's about a port's state."""
+    states = {"old": old.value, "new": new.value}
+    text = PortNumber(port.port), f": {old.value} -> {new.value} ({reason})"
+    data = {**states, "role": port.role.value, "reason": reason}
+    return STP_STATE.event(text, port=port.port, data=data)
+
+
+def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:
+    return {name: max(left - seconds, 0.0) for name, left in timers.items()}

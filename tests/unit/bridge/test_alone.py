@@ -48,8 +48,7 @@ def test_it_is_open_at_once_and_says_why() -> None:
     assert states(bridge) == {1: FORWARDING}
     assert bridge.relay.flood_ports == {1, LOCAL_PORT}
     assert shown(bridge) == (FORWARDING, "no other port is up that it could relay to")
-    assert bridge.stp.running is not None
-    assert bridge.stp.running.states() == {1: FORWARDING}
+    assert bridge.stp.states() == {1: FORWARDING}
 
 
 def test_a_new_port_may_come_with_the_loss_of_the_only_one() -> None:
@@ -147,8 +146,7 @@ def test_a_restart_finds_it_as_it_was() -> None:
     dump: Any = before.stp.dump()
     bridge = Bridge(1, BridgeParams(stp=StpParams()))
     bridge.stp.restore(dump)
-    assert bridge.stp.running is not None
-    assert bridge.stp.running.states() == {1: FORWARDING}
+    assert bridge.stp.states() == {1: FORWARDING}
     local = Port(LOCAL_PORT, "br0", 0x0200000000FE, True)
     bridge.set_ports([port(1), port(2), local], 1.0)
     assert states(bridge) == {1: DISCARDING, 2: DISCARDING}

@@ -339,9 +339,8 @@ class Fabric:
     def _look(self, session: Session) -> None:
         """Ask for the ports; then for the flows."""
         switch, bridge = session.switch, session.bridge
-        tree = bridge.stp.running
-        believed = None if tree is None or not tree.settled else tree.states()
-        fresh = tree is None
+        believed = bridge.stp.states() if bridge.stp.settled else None
+        fresh = not bridge.stp.runs
         address = 0x020000000000 + (switch.made << 16) + switch.number
         local = Port(LOCAL_PORT, f"br{switch.number}", address, True)
         ports = [self._port(switch, port, up) for port, up in switch.links.items()]

@@ -81,6 +81,6 @@ def _end(fabric: Fabric, number: int, port: int) -> End | None:
     session = fabric.sessions.get(number)
     if session is None or not session.writes or session.switch.stalled_until > fabric.now - 1:
         return None
-    tree = session.bridge.stp.running
-    core = None if tree is None or not tree.clock.runs else tree.tree._core
+    spanning = session.bridge.stp
+    core = spanning.tree._core if spanning.clock.runs else None
     return End(core, core.ports[port]) if core is not None and port in core.ports else None

@@ -43,8 +43,7 @@ def closed(fabric: Fabric) -> list[tuple[int, int]]:
     """Ports that do not forward, though designated."""
     found = []
     for number, bridge in fabric.bridges.items():
-        assert bridge.stp.running is not None
-        for port in bridge.stp.running.tree.snapshot().ports:
+        for port in bridge.stp.tree.snapshot().ports:
             if port.role is PortRole.DESIGNATED and port.state is not PortState.FORWARDING:
                 found.append((number, port.port))
     return found
