@@ -20,6 +20,7 @@ _CLAIMS = {
     "arp": "ARP of {mac} for {address}",
     "nd": "neighbour discovery of {mac} for {address}",
     "fragment": "fragments of {mac} that cannot be checked",
+    "dhcp": "DHCP messages of {mac}, which do not fit the host or its port,",
     "nested": "frames of {mac} with nested tags, which cannot be checked",
 }
 """Refused claims that cut a host off; a host does not need to be a server or a router."""

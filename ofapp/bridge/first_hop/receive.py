@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from ofapp.bridge.effects import ForwardFrame
-from ofapp.bridge.first_hop.binding import Refused
+from ofapp.bridge.first_hop.binding import Binding, Refused
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.claim import Claim, read_claim
@@ -26,6 +26,7 @@ from ofapp.bridge.packet.neighbour import (
     read_neighbour,
 )
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.sending import frame_vid
 from ofapp.bridge.state import BridgeState
 
 Handler = Callable[[Port, bytes, Changes], None]
@@ -71,8 +72,11 @@ class Receiver:
         forwarded: bytes | None = frame
         if self._state.params.port(port.name, port.number).first_hop.guards:
             forwarded = self.leases.from_client(port, frame, changes)
-            if forwarded is None and self._only_reports(port):
-                forwarded = frame
+            if forwarded is None:
+                host = frame_vid(frame), int.from_bytes(frame[6:12], "big")
+                self._report(port, Claim(*host, "dhcp"), None, changes)
+                if self._only_reports(port):
+                    forwarded = frame
         if forwarded is not None:
             changes.frames.append(ForwardFrame(port.number, forwarded))
 
@@ -131,19 +135,25 @@ class Receiver:
             self._bindings.counters["refused_not_read"] += 1
             return
         self._bindings.counters["refused_samples"] += 1
-        fate = self._reconsider(port, claim, changes)
+        if claim.kind == "source" and claim.address is not None and not any(claim.address):
+            return  # MLD of a host that has no address yet (RFC 3590 4), which it repeats later
+        if self._reconsider(port, claim, changes) is not Fate.REFUSE:
+            return
         owner = None
         if claim.address is not None:
             owner = self._bindings.table.owner(claim.vid, claim.address)
             if owner is not None and (owner.port, owner.mac) == (port.name, claim.mac):
                 owner = None
+        self._report(port, claim, owner, changes)
+
+    def _report(self, port: Port, claim: Claim, owner: Binding | None, changes: Changes) -> None:
+        """Note a refused claim, and report it; owner: the binding that contradicts it."""
         refused = Refused(
             *(port.name, claim.vid, claim.mac, claim.kind, claim.address, owner),
             *(1, changes.now, changes.now, self._only_reports(port)),
         )
         self.refusals.note(refused)
-        if fate is Fate.REFUSE:
-            changes.events += self.refusals.report(port.number, refused)
+        changes.events += self.refusals.report(port.number, refused)
 
     def _reconsider(self, port: Port, claim: Claim, changes: Changes) -> Fate:
         """Whether a host may lack its binding: it has migrated, or its claim was lost."""

@@ -74,7 +74,8 @@ class Refusals:
             "passed": refused.passed,
         }
         claimed = refused.claim if address is None else f"{refused.claim} {address}"
-        words = f"{format_mac(refused.mac)} on port {refused.port} claims {claimed}"
+        does = "sends invalid DHCP messages" if refused.claim == "dhcp" else f"claims {claimed}"
+        words = f"{format_mac(refused.mac)} on port {refused.port} {does}"
         if (owner := refused.contradicts) is not None:
             data |= {"bound_port": owner.port, "bound_mac": format_mac(owner.mac)}
             words += f", bound to {format_mac(owner.mac)} on port {owner.port}"

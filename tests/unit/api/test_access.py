@@ -24,6 +24,7 @@ IDS = {
     "name": "viewer",
     "lag": "bond0",
     "member": "m1",
+    "address": "10.0.0.9",
 }
 """What there is: with these no answer is a 404 for want of a bridge or a port."""
 

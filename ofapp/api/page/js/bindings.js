@@ -19,6 +19,7 @@ const CLAIMS = {
   router: "advertises itself as a router",
   redirect: "redirects to another router",
   fragment: "sends fragments that cannot be checked",
+  dhcp: "sends invalid DHCP messages",
   nested: "sends nested tags that cannot be checked",
 };
 

@@ -132,7 +132,7 @@ class RefusedClaim(BaseModel):
     mac: str = Field(description="their source address")
     claim: str = Field(
         description="what they claim: source, arp, nd, dhcp-server, router, redirect, fragment or"
-        " nested"
+        " nested; dhcp: messages to a server that the controller has dropped"
     )
     address: str | None = Field(description="the claimed IP address; null where there is none")
     contradicts: Binding | None = Field(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ofapp.bridge.effects import (
-    Barrier,
     Effect,
     ForwardFrame,
     SetBoundHost,
@@ -22,7 +21,7 @@ class Changes:
     """Changes of one input.
 
     frames: to be sent or forwarded, which rely on no binding; confirmed: those that are forwarded
-    once the switch has the new bindings; events: for people.
+    after the new bindings (the switch carries effects out in order); events: for people.
     stored: the document is to be written.
     now, at: the time of the input: that of the core, and the protocol's.
     """
@@ -62,8 +61,5 @@ class Changes:
             if number is not None:
                 host = BoundHost(number, vid, mac, table.on_port(name, vid, mac))
                 set_hosts.append(SetBoundHost(host))
-        effects: list[Effect] = [*self.frames, *set_hosts]
-        if self.confirmed:
-            effects += [Barrier()] if set_hosts else []
-            effects += self.confirmed
-        return effects + self.events + ([StateChanged(DOCUMENT)] if self.stored else [])
+        effects: list[Effect] = [*self.frames, *set_hosts, *self.confirmed, *self.events]
+        return effects + ([StateChanged(DOCUMENT)] if self.stored else [])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, ForwardFrame, SetBoundHost
 from ofapp.bridge.first_hop.claim import Claim, read_claim
 from ofapp.bridge.packet.arp import Arp, read_arp
 from ofapp.bridge.packet.malformed import Malformed
@@ -64,17 +61,6 @@ def test_a_message_is_forwarded_or_counted(frame: bytes, mode: str) -> None:
         assert dhcp.from_client(GUEST, made, 2.0).frame == made, "nothing is left to remove"
 
 
-def in_order(effects: Sequence[Effect]) -> None:
-    """What is forwarded after a barrier is behind all changes of hosts."""
-    kinds = [type(each) for each in effects]
-    if Barrier in kinds:
-        barrier = kinds.index(Barrier)
-        assert SetBoundHost not in kinds[barrier:]
-        assert SetBoundHost in kinds[:barrier]
-        assert ForwardFrame in kinds[barrier:]
-        assert kinds.count(Barrier) == 1
-
-
 def counted(bridge: Bridge) -> int:
     return bridge.first_hop.counters.total()
 
@@ -86,7 +72,6 @@ def test_a_bridge_takes_any_frames(heard: list[tuple[str, int, bytes]]) -> None:
     for kind, port, frame in heard:
         before = counted(guarded.bridge)
         forwarded = guarded.hear(kind, port, frame)
-        in_order(guarded.effects)
         if kind in ("dhcp", "dhcp_server", "nd"):
             held = kind == "nd" and guarded.first_hop.next_wakeup() is not None
             assert forwarded or held or counted(guarded.bridge) > before, kind

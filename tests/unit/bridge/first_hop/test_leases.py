@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, ForwardFrame, SetBoundHost, StateChanged
+from ofapp.bridge.effects import ForwardFrame, SetBoundHost, StateChanged
 from ofapp.bridge.first_hop.binding import BoundHost, DhcpRequest, Origin
 from tests.support.dhcp_frames import (
     Arp,
@@ -59,7 +59,6 @@ def test_the_switch_has_the_binding_before_the_host_hears_of_its_address(guarded
     assert guarded.hear("dhcp_server", UPLINK, ack(A, X))
     assert guarded.effects == [
         SetBoundHost(BoundHost(11, 0, A, (address(X),))),
-        Barrier(),
         ForwardFrame(UPLINK, ack(A, X)),
         StateChanged("bindings"),
     ]
@@ -68,23 +67,22 @@ def test_the_switch_has_the_binding_before_the_host_hears_of_its_address(guarded
     assert guarded.first_hop.seconds_left(binding, guarded.now + 600) == 3000.0
 
 
-def test_answers_that_arrive_together_share_a_barrier(guarded: Guarded) -> None:
+def test_answers_that_arrive_together_follow_all_their_bindings(guarded: Guarded) -> None:
     guarded.hear("dhcp", 11, request(A, X))
     guarded.hear("dhcp", 12, request(B, "10.0.0.10", xid=2))
     answers = [(UPLINK, ack(A, X)), (UPLINK, offer(C, X)), (UPLINK, ack(B, "10.0.0.10", xid=2))]
     effects = guarded.bridge.hear("dhcp_server", answers, 1.0)
-    assert effects.count(Barrier()) == 1
     kinds = [type(effect).__name__ for effect in effects]
     assert kinds[:3] == ["ForwardFrame", "SetBoundHost", "SetBoundHost"], "an offer needs none"
-    assert kinds[3:] == ["Barrier", "ForwardFrame", "ForwardFrame", "StateChanged"]
+    assert kinds[3:] == ["ForwardFrame", "ForwardFrame", "StateChanged"]
 
 
-def test_a_renewal_lasts_longer_and_needs_no_barrier(guarded: Guarded) -> None:
+def test_a_renewal_lasts_longer_and_changes_no_flow(guarded: Guarded) -> None:
     guarded.lease(11, A, X, seconds=100)
     guarded.wait(60)
     assert guarded.hear("dhcp", 11, renewal(A, X))
     assert guarded.hear("dhcp_server", UPLINK, ack(A, X, seconds=100))
-    assert not [each for each in guarded.effects if isinstance(each, SetBoundHost | Barrier)]
+    assert not [each for each in guarded.effects if isinstance(each, SetBoundHost)]
     guarded.wait(90)
     assert guarded.owner(X) == ("tap11", A)
     guarded.wait(10)
