@@ -113,8 +113,8 @@ class Lan:
         number = self.base + len(getattr(self, "guests", ())) + (plug != f"{self.name}up")
         plain = self.bed.switch.host(number, plug, addressed=False)
         host = Guest(plain.namespace, plain.plug, plain.number)
-        prepare(host)
         self.bed.switch.add_port(plug, number)
+        prepare(host)
         return host
 
 

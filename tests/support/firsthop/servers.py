@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from tests.support.firsthop.daemon import Daemon
 from tests.support.lab import Host
+from tests.support.waiting import wait_for
 
 GATEWAY, GATEWAY6 = "10.211.0.1", "fd00:211::1"
 POOL = "10.211.0.100", "10.211.0.200"
@@ -25,6 +26,10 @@ def be_gateway(host: Host) -> None:
     host.run("ip", "addr", "add", f"{GATEWAY}/24", "dev", "eth0")
     host.run("ip", "addr", "add", f"{GATEWAY6}/64", "dev", "eth0", "nodad")
     host.run("sysctl", "-q", "-w", "net.ipv6.conf.all.forwarding=1")
+    wait_for(  # servers bind to it
+        lambda: "tentative" not in host.run("ip", "-6", "addr", "show", "dev", "eth0"),
+        "the gateway's link-local address",
+    )
 
 
 @contextmanager
