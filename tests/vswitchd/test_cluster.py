@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ import pytest
 from ofapp.bridge.lag.lacp.information import State
 from ofapp.bridge.lag.lacp.port import Mux
 from ofapp.controller.cluster.election.placement import Candidate, line
+from ofapp.openflow.model.rule import TableId
+from tests.support import dhcp_frames as dhcp
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
@@ -23,6 +26,7 @@ from tests.support.multicast_entries import entries, hear_querier, wait_entry
 from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 from tests.vswitchd import test_lacp
+from tests.vswitchd import test_learned_bindings as learned
 
 A = frames.host(1)
 NAMES = ("a", "b")
@@ -120,6 +124,18 @@ class Site:
 def key(*names: str) -> str:
     """As etcd's HTTP gateway takes it."""
     return base64.b64encode("/".join(("/ofapp", CLUSTER, *names)).encode()).decode()
+
+
+def mac_text(mac: int) -> str:
+    return mac.to_bytes(6, "big").hex(":")
+
+
+def _ages(bridge: Bridge) -> dict[str, float]:
+    """Flows of bindings by their match, and the seconds that they have existed."""
+    text = bridge.switch.ofctl("dump-flows", bridge.name, f"table={TableId.GUARD:d}")
+    flows = re.findall(r"duration=([\d.]+)s.* (\S*in_port=\S*)", text)
+    assert flows, text
+    return {match: float(seconds) for seconds, match in flows}
 
 
 def _first(bridge: Bridge) -> str:
@@ -360,6 +376,51 @@ def test_what_was_set_and_who_is_held_go_with_the_switch_to_its_next_owner(site:
     assert bridge.send(3, frames.ethernet(frames.BROADCAST, A)) == {1, 2, LOCAL}
     restored = [one["data"]["settings"] for one in site.events(other, "config.restored")]
     assert "multicast.mcast_query_interval: default -> 77.0" in restored[-1]
+
+
+def test_bindings_hold_while_the_switch_gets_another_owner(site: Site) -> None:
+    """One that a host has got by DHCP, and one that a user has set."""
+    bridge, guest, uplink = site.bridge, 1, 3
+    owner = site.owner()
+    other = site.other(owner)
+    own, mac, second = f"/v1/bridges/{bridge.dpid16}", learned.MAC, learned.MAC + 1
+    trusted = site.members[owner].api("PATCH", f"{own}/ports/{guest}", {"trust": "guest"})
+    assert trusted.status == 200
+    learned.lease(bridge, guest, uplink)
+    bridge.switch.warp(2)
+    by_user = {"port": bridge.port_name(guest), "mac": mac_text(second), "address": "10.0.0.10"}
+    assert site.members[owner].api("POST", f"{own}/bindings", by_user).status == 201
+    leased = dhcp.ip(learned.FOUR).hex()
+    wait_for(lambda: leased in json.dumps(site.stored(bridge, "bindings")), "the stored lease")
+    assert "10.0.0.10" in json.dumps(site.stored(bridge, "entries"))
+    bridge.switch.warp(2)
+
+    def check() -> None:
+        for source, sender in ((learned.FOUR, mac), ("10.0.0.10", second)):
+            sent = learned.packet(source, sender)
+            assert sent in bridge.deliver(guest, sent).get(uplink, []), source
+        for source, sender in ((learned.FOUR, second), ("10.0.0.10", mac), ("10.0.0.11", mac)):
+            assert not bridge.deliver(guest, learned.packet(source, sender)), source
+
+    def tick() -> None:
+        check()
+        bridge.switch.step()
+
+    check()
+    before = _ages(bridge)
+    site.members[owner].kill9()
+    wait_for(lambda: site.has(other), f"{other} to be owner", tick=tick, seconds=30)
+    check()
+    after = _ages(bridge)
+    assert after.keys() == before.keys()
+    # All have become older by the same time: none was written again.
+    growth = [after[match] - before[match] for match in before]
+    assert max(growth) - min(growth) < 0.5, (before, after)
+    entries = site.members[other].get(f"{own}/bindings")["entries"]
+    assert {(one["address"], one["mac"], one["origin"]) for one in entries} == {
+        (learned.FOUR, mac_text(mac), "dhcp"),
+        ("10.0.0.10", mac_text(second), "api"),
+    }
 
 
 def test_the_other_takes_over_when_the_owner_is_killed(site: Site) -> None:

@@ -58,17 +58,21 @@ def heard(bridge: Bridge, port: int, frame: bytes, by: int) -> None:
     wait_for(lambda: frame in bridge.sent(by), "the frame that was held")
 
 
+def lease(bridge: Bridge, guest: int, uplink: int) -> None:
+    """Get MAC the address FOUR from a DHCP server behind the uplink."""
+    heard(bridge, guest, dhcp.request(MAC, FOUR), uplink)
+    bridge.forget_sent()
+    bridge.inject(uplink, dhcp.ack(MAC, FOUR))
+    wait_for(lambda: bridge.sent(guest), "the server's answer")
+
+
 def passes(bridge: Bridge, port: int, frame: bytes) -> bool:
     return frame in bridge.deliver(port, frame).get(UPLINK, [])
 
 
 def test_a_host_keeps_its_addresses_over_kill_9(bridge: Bridge, controller: Controller) -> None:
     assert not passes(bridge, GUEST, packet(FOUR))
-    heard(bridge, GUEST, dhcp.request(MAC, FOUR), UPLINK)
-    bridge.forget_sent()
-    answer = dhcp.ack(MAC, FOUR)
-    bridge.inject(UPLINK, answer)
-    wait_for(lambda: bridge.sent(GUEST), "the server's answer")
+    lease(bridge, GUEST, UPLINK)
     assert passes(bridge, GUEST, packet(FOUR)), "it may use what it has just heard of"
 
     option = dhcp.prefix_option("2001:db8::", 64)
