@@ -22,6 +22,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
+import os_ken.base.app_manager  # noqa: F401  (before os_ken.controller, which it completes)
 from os_ken.controller import controller, ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
 from os_ken.ofproto import ofproto_parser
