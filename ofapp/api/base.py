@@ -1,8 +1,9 @@
 """Types of identifiers, and models that several resources share.
 
 A resource is a module or a package that contains its models (from which /openapi.json is made), the
-functions that fill them (`*_view`), and the routes.  A view returns a model, so that the type
-checker finds missing and unknown fields.  Only pages of the forwarding and multicast databases, and
+functions that fill them (`*_view`), and the routes.  A view returns a model: one that
+names all fields, so that the type checker finds missing and unknown ones, or one `filled` from a
+value of the core with the same names.  Only pages of the forwarding and multicast databases, and
 of bindings, are plain dictionaries of a model's shape, as a hundred thousand entries are too many
 to pass through a model each.  Tests check those against the models.
 """
@@ -10,13 +11,16 @@ to pass through a model each.  Tests check those against the models.
 from __future__ import annotations
 
 import re
+from enum import Enum
 from functools import cache
 from ipaddress import ip_address
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
+
+Model = TypeVar("Model", bound=BaseModel)
 
 MAX_PAGE = 10_000
 PAGE = 1000
@@ -85,6 +89,8 @@ MacOf = Annotated[
     str, BeforeValidator(lambda mac: format_mac(mac) if isinstance(mac, int) else mac)
 ]
 """An address in an answer, filled from one of the core."""
+ValueOf = BeforeValidator(lambda member: member.value if isinstance(member, Enum) else member)
+"""For a name in an answer, filled from a member of an enumeration."""
 HostMac = Annotated[
     int,
     BeforeValidator(_host_mac),
@@ -162,6 +168,15 @@ class OfCore(BaseModel):
     """Model that `model_validate` fills from a value of the core, by names of attributes."""
 
     model_config = ConfigDict(from_attributes=True)
+
+
+def filled(model: type[Model], core: object, **others: Any) -> Model:
+    """The model, with fields from the attributes of the same names in a value of the core.
+
+    others: the fields that differ from the core's attributes.
+    """
+    names = model.model_fields.keys() - others.keys()
+    return model(**{name: getattr(core, name) for name in names}, **others)
 
 
 class NoQuery(Input):

@@ -42,7 +42,7 @@ class Limited(NamedTuple):
     """
 
     learned: int
-    most: int | None = None
+    limit: int | None = None
     refused: int = 0
     dropping: bool = False
 

@@ -15,7 +15,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import DatapathId, Input, NoQuery
+from ofapp.api.base import DatapathId, Input, NoQuery, filled
 from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
 from ofapp.api.roles import admin, local, viewer
 from ofapp.common import hub
@@ -149,14 +149,12 @@ def cluster_view(surface: Surface | None) -> Cluster:
 def _member(
     member: ClusterMember, counts: dict[str, int], lease: float | None
 ) -> ClusterMemberStatus:
-    return ClusterMemberStatus(
-        name=member.name,
-        address=member.address,
-        state=member.state,
+    return filled(
+        ClusterMemberStatus,
+        member,
         lease=lease,
         lease_id=f"{member.lease:x}",
         since=utc(member.since),
-        version=member.version,
         bridges=counts.get(member.name, 0),
     )
 

@@ -18,7 +18,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, ConfigDict, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers
+from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers, filled
 from ofapp.api.problems import COMMON
 from ofapp.api.resources.bridge.lldp import SaidByLldp, moment, said_by
 from ofapp.api.resources.bridge.stp import BridgeId, RoleName, StateName
@@ -219,7 +219,7 @@ def _end(bridges: Bridges, end: core.End) -> dict[str, Any]:
 
 
 def _tree(port: stp.PortAround | None) -> TreeEnd | None:
-    return None if port is None else TreeEnd(role=port.role.value, state=port.state.value)
+    return None if port is None else filled(TreeEnd, port)
 
 
 def _lag(bridges: Bridges, end: core.End) -> str | None:

@@ -150,7 +150,7 @@ def _not_learned(bridge: Bridge, port: Port, subject: Subject, now: float) -> It
     ):
         if limit is not None and limit.dropping:
             yield Reason(
-                f"{what} has its limit of {limit.most} learned addresses, and frames of further"
+                f"{what} has its limit of {limit.limit} learned addresses, and frames of further"
                 f" hosts such as {host} are dropped",
                 f"raise its fdb_max_learned, or forget hosts: ofapp fdb flush {bridge.name}",
             )

@@ -11,7 +11,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers
+from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers, filled
 from ofapp.api.lookup import named_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import admin, all_members, viewer
@@ -135,26 +135,18 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
             for number, guards in sorted(bridge.stp.guarded().items())
         ],
         ageing_time=bridge.params.ageing_time,
-        limits=BridgeLimits(
-            fdb_max_learned=bridge.params.fdb_max_learned,
-            packet_in_rate=bridge.params.packet_in_rate,
+        limits=filled(
+            BridgeLimits,
+            bridge.params,
             vlans=[
-                VlanLimit(
-                    vlan=vid,
-                    learned=limit.learned,
-                    limit=limit.most,
-                    refused=limit.refused,
-                    dropping=limit.dropping,
-                )
-                for vid, limit in vlan_limits(bridge).items()
-                if limit.most is not None
+                filled(VlanLimit, limited, vlan=vid)
+                for vid, limited in vlan_limits(bridge).items()
+                if limited.limit is not None
             ],
         ),
-        fdb=FdbCounts(
-            learned=counts.learned,
-            static=counts.static,
-            local=counts.local,
-            refused=counts.refused,
+        fdb=filled(
+            FdbCounts,
+            counts,
             learned_by_port={
                 port_ref(bridge, number).name: count
                 for number, count in sorted(learned_by_port(bridge).items())

@@ -31,6 +31,7 @@ from ofapp.api.base import (
     PortText,
     SilentMembers,
     Vid,
+    filled,
 )
 from ofapp.api.lookup import find_bridge, find_port, known_port, port_ref
 from ofapp.api.pagination import (
@@ -233,14 +234,14 @@ def _bridge_entries(matches: Sequence[tuple[Bridge, Row]]) -> list[dict[str, Any
 def _held(bridge: Bridge) -> list[Held]:
     now = time.monotonic()
     return [
-        Held(
+        filled(
+            Held,
+            held,
             mac=format_mac(held.mac),
             vlan=held.vid,
             port=port_ref(bridge, held.port),
             elsewhere=port_ref(bridge, held.elsewhere),
-            reason=held.reason,
             seconds_left=max(0.0, round(held.until - now, 3)),
-            sightings=held.sightings,
         )
         for held in held_addresses(bridge).values()
     ]

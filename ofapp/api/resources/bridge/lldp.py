@@ -13,7 +13,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath
+from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, filled
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge, find_port
 from ofapp.api.problems import CHANGE, COMMON, documented
@@ -103,12 +103,11 @@ class LldpBridgeStatus(BaseModel):
 def said_by(neighbour: NeighbourStatus) -> SaidByLldp:
     """Convert a neighbour's TLVs."""
     said = neighbour.said
-    return SaidByLldp(
+    return filled(
+        SaidByLldp,
+        said,
         chassis_id=said.chassis.spoken("chassis"),
         port_id=said.port.spoken("port"),
-        port_description=said.port_description,
-        system_name=said.system_name,
-        system_description=said.system_description,
         capabilities=capability_names(said.enabled or 0),
         management_addresses=list(said.addresses),
         port_vlan=said.pvid,
@@ -133,14 +132,10 @@ def lldp_view(network: Network, bridge: Bridge) -> LldpBridgeStatus:
 
 
 def _port(bridge: Bridge, agent: AgentStatus) -> LldpPortStatus:
-    return LldpPortStatus(
-        number=agent.number,
-        name=agent.name,
+    return filled(
+        LldpPortStatus,
+        agent,
         lag=bridge.lags.of_member(agent.number),
-        up=agent.up,
-        link=agent.link,
-        crowded=agent.crowded,
-        counters=dict(agent.counters),
         neighbours=[_neighbour(neighbour) for neighbour in agent.neighbours],
     )
 

@@ -16,11 +16,12 @@ from pydantic import (
     Field,
     StrictBool,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 
 from ofapp.api.answers import answer, long
-from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
+from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import Change, changes_of, make_change, nested
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, refused
@@ -28,7 +29,7 @@ from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import learned_by_vlan, members, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
-from ofapp.bridge.ports.port import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT, PortCount
 from ofapp.bridge.ports.port import Port as CorePort
 from ofapp.bridge.ports.vlan import NO_VLAN, spoken
 from ofapp.config.base import MAX_VID
@@ -137,18 +138,12 @@ class PortQuery(Input):
     counters: bool = Field(False, description="read the port counters from the switch")
 
 
-class PortCounters(BaseModel):
-    """Port counters of the switch; null for those that it does not have."""
-
-    rx_frames: int | None
-    tx_frames: int | None
-    rx_bytes: int | None
-    tx_bytes: int | None
-    rx_dropped: int | None
-    tx_dropped: int | None
-    rx_errors: int | None
-    tx_errors: int | None
-    age: float = Field(description="seconds since the switch reported them")
+PortCounters = create_model(
+    "PortCounters",
+    __doc__="Port counters of the switch; null for those that it does not have.",
+    **dict.fromkeys(PortCount._fields, (int | None, ...)),  # type: ignore[call-overload]
+    age=(float, Field(description="seconds since the switch reported them")),
+)
 
 
 class Port(BaseModel):
@@ -375,29 +370,20 @@ class PortViews:
         limit, parts = port_limit(bridge, port.number), self._members.get(port.number)
         lag = bridge.lags.of_member(port.number)
         policy = bridge.port_policies.policy(port.number)
-        return Port(
-            number=port.number,
-            name=port.name,
+        return filled(
+            Port,
+            port,
             local=port.number == LOCAL_PORT,
             mac=format_mac(port.mac),
-            up=port.up,
-            speed_mbps=port.speed_mbps,
-            full_duplex=port.full_duplex,
             link_changes=None if lag else bridge.ports.link_changes[port.number],
             state=self._state(port),
-            learned=limit.learned,
-            limit=limit.most,
-            refused=limit.refused,
-            dropping=limit.dropping,
+            **limit._asdict(),
             packet_in_rate=bridge.sighting_rate(port.number),
             held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
             counters=self._counters(port.number),
             lag=lag,
             members=None if parts is None else [member.name for member in parts],
-            shutdown=policy.shutdown,
-            isolated=policy.isolated,
-            locked=policy.locked,
-            acl=policy.acl,
+            **{name: getattr(policy, name) for name in ("shutdown", "isolated", "locked", "acl")},
             trust=bridge.port_policies.port(port.number).trust,
         )
 
@@ -407,12 +393,12 @@ class PortViews:
         state = self._bridge.desired_port(number).state if port.up else None
         return "disabled" if state is None else state.value
 
-    def _counters(self, number: int) -> PortCounters | None:
+    def _counters(self, number: int) -> BaseModel | None:
         counters = self._switch
         count = None if counters is None else counters.latest.get(number)
         if counters is None or counters.at is None or count is None:
             return None
-        return PortCounters(**count._asdict(), age=round(time.monotonic() - counters.at, 3))
+        return filled(PortCounters, count, age=round(time.monotonic() - counters.at, 3))
 
 
 def _detail(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> PortDetail:
@@ -431,7 +417,7 @@ def _vlans(network: Network, bridge: Bridge) -> VlanStatus:
                 vlan=vid,
                 name=settings.vlan(vid).name,
                 learned=learned.get(vid, 0),
-                limit=limits[vid].most if vid in limits else None,
+                limit=limits[vid].limit if vid in limits else None,
             )
             for vid in sorted(learned.keys() | limits.keys() | settings.vlans.keys())
         ],

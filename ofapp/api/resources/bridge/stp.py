@@ -14,7 +14,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, long
-from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
+from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef, ValueOf, filled
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import CHANGE, COMMON, documented, refused
@@ -29,9 +29,9 @@ from ofapp.controller.network import Network
 
 TAG = Tag(name="stp", description="Spanning tree.")
 
-RoleName = Literal["disabled", "root", "designated", "alternate", "backup"]
-StateName = Literal["discarding", "learning", "forwarding"]
-GuardName = Literal["bpdu-guard", "root-guard", "loop-guard", "self-loop"]
+RoleName = Annotated[Literal["disabled", "root", "designated", "alternate", "backup"], ValueOf]
+StateName = Annotated[Literal["discarding", "learning", "forwarding"], ValueOf]
+GuardName = Annotated[Literal["bpdu-guard", "root-guard", "loop-guard", "self-loop"], ValueOf]
 
 BridgeId = Annotated[
     str,
@@ -170,7 +170,7 @@ def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
         root_id=None if status is None else format_bridge_id(status.root),
         root_path_cost=None if status is None else status.root_path_cost,
         root_port=None if root is None else port_ref(bridge, root),
-        root_times=None if status is None else Times(**status.root_times._asdict()),
+        root_times=None if status is None else filled(Times, status.root_times),
         topology_change=None if status is None else _topology_change(bridge, status),
         parameters=network.running.of(bridge.datapath_id).stp,
         ports=[],
@@ -207,15 +207,13 @@ def _port(
     if status is None:
         return _stopped(bridge, port, parameters)
     vector = status.designated
-    return StpPortStatus(
+    return filled(
+        StpPortStatus,
+        status,
         number=port.number,
         name=port.name,
         up=port.up,
-        role=status.role.value,
-        state=status.state.value,
-        reason=status.reason,
         port_id=format_port_id(status.port_id),
-        path_cost=status.path_cost,
         designated=Designated(
             root=format_bridge_id(vector.root),
             cost=vector.cost,
@@ -226,15 +224,10 @@ def _port(
         edge=_edge(parameters, status.oper_edge),
         point_to_point=_point_to_point(parameters, status.point_to_point),
         sends="rstp" if status.send_rstp else "stp",
-        proposing=status.proposing,
-        agreed=status.agreed,
-        guards=[guard.value for guard in status.guards],
         guard_counts={guard.value: status.guard_counts.get(guard, 0) for guard in stp.Guard},
         timers={name: round(left, 3) for name, left in status.timers.items()},
         sent=_by_type(status.sent),
         received=_by_type(status.received),
-        drops=dict(status.drops),
-        forward_transitions=status.forward_transitions,
         parameters=parameters,
     )
 

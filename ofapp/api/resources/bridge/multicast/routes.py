@@ -11,7 +11,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from ofapp.api.answers import answer, long
-from ofapp.api.base import BridgePath, NoQuery, PortPath, PortRef
+from ofapp.api.base import BridgePath, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem
@@ -282,11 +282,9 @@ def _forwarding(params: VlanParams | None, querier: QuerierInfo) -> tuple[bool, 
 
 
 def _querier(bridge: Bridge, info: QuerierInfo) -> QuerierStatus:
-    return QuerierStatus(
-        enabled=info.enabled,
-        state=info.state,
-        address=info.address,
-        version=info.version,
+    return filled(
+        QuerierStatus,
+        info,
         port=None if info.port is None else port_ref(bridge, info.port),
         timer=None if info.state == "none" else info.timer,
         proxies=_refs(bridge, info.proxies),
