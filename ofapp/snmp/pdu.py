@@ -146,11 +146,6 @@ def open_session(description: str, timeout: int, packet: int) -> bytes:
     return _pdu(Type.OPEN, Flag(0), (0, 0, packet), payload)
 
 
-def close_session(session: int, packet: int) -> bytes:
-    """agentx-Close-PDU (6.2.2), for it shuts down."""
-    return _pdu(Type.CLOSE, Flag(0), (session, 0, packet), bytes((5, 0, 0, 0)))
-
-
 def register(type_: Type, subtree: Oid, context: bytes, ids: tuple[int, int, int]) -> bytes:
     """agentx-Register-PDU (6.2.3) or its contrary; ids: session, transaction, packet."""
     flags = Flag.CONTEXT if context else Flag(0)

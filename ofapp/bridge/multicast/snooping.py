@@ -117,7 +117,7 @@ class Snooping:
         return effects
 
     def add_port(self, port: int, now: float, params: PortParams | None = None) -> list[Effect]:
-        """Add a port of the bridge; it does not forward until `set_port_state` sets that."""
+        """Add a port of the bridge; it does not forward until `set_port_states` sets that."""
         self._run(now)
         if port not in self._shared.ports:
             self._shared.add_port(port, params or PortParams())
@@ -166,19 +166,13 @@ class Snooping:
             snooped.refresh()
         return self._done(now)
 
-    def set_port_state(
-        self, port: int, forwarding: bool, now: float, edge: bool = True
-    ) -> list[Effect]:
-        """Set a port's spanning tree state. Raises KeyError if there is no such port.
+    def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
+        """Set the spanning tree states of ports: (forwarding, edge) of each; KeyError.
 
         A port that does not forward is in no set, and its frames are ignored; its learned state is
         kept for when it forwards again, and ages. edge: no bridge is known to be behind it; a
         topology change can move routers only to ports that are not.
         """
-        return self.set_port_states({port: (forwarding, edge)}, now)
-
-    def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
-        """Set the states of several ports at once: (forwarding, edge) of each."""
         shared = self._shared
         self._run(now)
         ports = [(shared.ports[port], state) for port, state in states.items()]

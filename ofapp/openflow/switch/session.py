@@ -378,16 +378,20 @@ class Session:
         """The switch has carried out what was sent up to a mark."""
         self._flow.answered(mark, asked, time.monotonic())
         if self._flow.is_open:
-            self._opened.set()
-            self._catch_up()
+            self._go_on()
 
     def _use_turn(self) -> None:
         """Go on, after other bridges of the same ovs-vswitchd were served."""
         self.channel.turn()
         if self._queue.state is not State.ENDED:
-            self._opened.set()
-            self._catch_up()
+            self._go_on()
         self._flow.unused(time.monotonic())
+
+    def _go_on(self) -> None:
+        """Send what waits, as the switch has answered or it is this connection's turn."""
+        self._opened.set()
+        self._learn_queue.answered()
+        self._catch_up()
 
     def _await_barrier(self, patience: float = PATIENCE) -> None:
         """Let what waits for a barrier have its turn: what is asked next is done at once then."""
@@ -432,10 +436,7 @@ class Session:
         if not self._installed.metered:
             samples = self._upkeep.policer.admit(samples, now)
         self._learn(self._learn_queue.put(samples, now))
-        while self._learn_queue and self._flow.is_open:  # what is known already sends nothing
-            self._learn(self._learn_queue.take(now))
-        if self._learn_queue:
-            self._flow.wait()
+        self._catch_up()
 
     def on_sampled(self, frames: list[tuple[int, bytes]]) -> None:
         """Read IP addresses from some of the frames by which addresses were seen."""
@@ -454,7 +455,6 @@ class Session:
     def _catch_up(self) -> None:
         """Learn what was held back and remove what was put off, as far as the switch takes it."""
         deletes = self._queue.deletes
-        self._learn_queue.answered()
         while self._flow.is_open and (self._learn_queue or deletes):
             if deletes:
                 self.apply(deletes.take(self._flow.hosts))

@@ -23,7 +23,7 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import HeldHalf, Occasion, Sweep
 
 
 class ModelSwitch:
@@ -122,8 +122,8 @@ class ModelSwitch:
         sweep = Sweep(bridge, number, occasion, now)
         for (port, vid, mac), serial in list(self.sources.items()):
             sticky = (vid, mac) in self.sticky
-            self.apply(sweep.source(port, vid, mac, serial, 0, now, sticky))
+            self.apply(sweep.source(HeldHalf(port, vid, mac, serial, 0, sticky), now))
         for (vid, mac), (port, serial) in list(self.destinations.items()):
             sticky = (vid, mac) in self.sticky
-            self.apply(sweep.destination(port, vid, mac, serial, 0, now, sticky))
+            self.apply(sweep.destination(HeldHalf(port, vid, mac, serial, 0, sticky), now))
         self.apply(sweep.finish(now))

@@ -24,7 +24,7 @@ from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.vlan import access
-from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import HeldHalf, Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 OWN = 0x020000000099
@@ -89,8 +89,8 @@ class TestExtern:
         sweep = Sweep(bridge, 1, Occasion.ROUTINE, 5.0)
         assert sweep.finish(5.0) == [InstallSticky(1, 0, A, 1, 0)]
         sweep = Sweep(bridge, 2, Occasion.ROUTINE, 6.0)
-        assert sweep.source(1, 0, A, 1, 7, 6.0, sticky=True) == []
-        assert sweep.destination(1, 0, A, 1, 7, 6.0, sticky=True) == []
+        assert sweep.source(HeldHalf(1, 0, A, 1, 7, sticky=True), 6.0) == []
+        assert sweep.destination(HeldHalf(1, 0, A, 1, 7, sticky=True), 6.0) == []
         assert sweep.finish(6.0) == []
 
     def test_a_port_that_becomes_sticky_leaves_it_as_it_is(self) -> None:
@@ -310,8 +310,8 @@ class TestSweep:
         for number, source, destination in ((1, 5, 0), (2, 5, 8)):
             now = 10.0 * number
             sweep = Sweep(bridge, number, Occasion.ROUTINE, now)
-            sweep.source(1, 0, A, 1, source, now)
-            sweep.destination(1, 0, A, 1, destination, now)
+            sweep.source(HeldHalf(1, 0, A, 1, source), now)
+            sweep.destination(HeldHalf(1, 0, A, 1, destination), now)
             assert sweep.finish(now) == []
         entry = bridge.fdb.get(0, A)
         assert entry is not None
@@ -321,10 +321,10 @@ class TestSweep:
         for first, second in (((1, 5), (2, 6)), ((2, 6), (1, 5))):
             bridge = make()
             sweep = Sweep(bridge, 1, Occasion.CONNECTED, 10.0)
-            effects = sweep.source(first[0], 0, A, first[1], 0, 10.0)
-            effects += sweep.source(second[0], 0, A, second[1], 0, 10.0)
+            effects = sweep.source(HeldHalf(first[0], 0, A, first[1], 0), 10.0)
+            effects += sweep.source(HeldHalf(second[0], 0, A, second[1], 0), 10.0)
             assert effects == [RemoveSource(1, 0, A, 5)]
-            sweep.destination(2, 0, A, 6, 0, 10.0)
+            sweep.destination(HeldHalf(2, 0, A, 6, 0), 10.0)
             assert sweep.finish(10.0) == []
             entry = bridge.fdb.get(0, A)
             assert entry is not None
@@ -341,9 +341,13 @@ class TestSweep:
         """The file gave the port a VLAN while no controller ran."""
         bridge = make(BridgeParams(ports={"p1": PortParams(vlans=access(10))}))
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 1.0)
-        assert sweep.source(1, 0, A, 1, 0, 1.0) == [RemoveSource(1, 0, A, 1)]
-        assert sweep.destination(1, 0, A, 1, 0, 1.0) == [RemoveDestination(0, A, 1)]
-        assert sweep.source(1, 10, A, 2, 0, 1.0) == sweep.source(2, 0, B, 3, 0, 1.0) == []
+        assert sweep.source(HeldHalf(1, 0, A, 1, 0), 1.0) == [RemoveSource(1, 0, A, 1)]
+        assert sweep.destination(HeldHalf(1, 0, A, 1, 0), 1.0) == [RemoveDestination(0, A, 1)]
+        assert (
+            sweep.source(HeldHalf(1, 10, A, 2, 0), 1.0)
+            == sweep.source(HeldHalf(2, 0, B, 3, 0), 1.0)
+            == []
+        )
         assert sorted((vid, mac) for vid, mac, entry in bridge.fdb if entry.was_learned) == [
             (0, B),
             (10, A),
@@ -352,8 +356,8 @@ class TestSweep:
     def test_an_adopted_entry_beyond_the_cap_is_removed(self) -> None:
         bridge = make(BridgeParams(fdb_max_learned=1))
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 1.0)
-        assert sweep.source(1, 0, A, 1, 0, 1.0) == []
-        event, *rest = sweep.source(1, 0, B, 2, 0, 1.0)
+        assert sweep.source(HeldHalf(1, 0, A, 1, 0), 1.0) == []
+        event, *rest = sweep.source(HeldHalf(1, 0, B, 2, 0), 1.0)
         assert isinstance(event, Event)
         assert event.kind == "fdb.limit"
         assert rest == [RemoveSource(1, 0, B, 2)]

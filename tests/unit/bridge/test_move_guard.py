@@ -25,7 +25,7 @@ from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
 from ofapp.common.portions import AT_ONCE
-from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import HeldHalf, Occasion, Sweep
 from tests.unit.bridge.changes import reaction
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
@@ -344,8 +344,8 @@ class TestSticky:
     def test_a_restarted_controller_knows_it_by_its_flow(self) -> None:
         bridge = make(p1=PortPolicy(sticky=True))
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 5.0)
-        assert sweep.source(1, 0, A, 9, 0, 5.0, sticky=True) == []
-        assert sweep.destination(1, 0, A, 9, 0, 5.0, sticky=True) == []
+        assert sweep.source(HeldHalf(1, 0, A, 9, 0, sticky=True), 5.0) == []
+        assert sweep.destination(HeldHalf(1, 0, A, 9, 0, sticky=True), 5.0) == []
         assert sweep.finish(5.0) == []
         entry = bridge.fdb.get(0, A)
         assert entry is not None
@@ -355,8 +355,8 @@ class TestSticky:
         bridge = make(p1=PortPolicy(sticky=True))
         bridge.put_port(Port(1, "p1", 1, False), 1.0)
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 5.0)
-        assert sweep.source(1, 0, A, 9, 0, 5.0, sticky=True) == [RemoveSource(1, 0, A, 9)]
-        removed = sweep.destination(1, 0, A, 9, 0, 5.0, sticky=True)
+        assert sweep.source(HeldHalf(1, 0, A, 9, 0, sticky=True), 5.0) == [RemoveSource(1, 0, A, 9)]
+        removed = sweep.destination(HeldHalf(1, 0, A, 9, 0, sticky=True), 5.0)
         assert removed == [RemoveDestination(0, A, 9)]
         assert sweep.finish(5.0) == []
         assert where(bridge) == 1
@@ -367,13 +367,13 @@ class TestSticky:
     def test_flows_of_the_other_kind_are_not_adopted(self, sticky: bool) -> None:
         bridge = make(p1=PortPolicy(sticky=not sticky))
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 5.0)
-        assert sweep.source(1, 0, A, 9, 0, 5.0, sticky) == [RemoveSource(1, 0, A, 9)]
+        assert sweep.source(HeldHalf(1, 0, A, 9, 0, sticky), 5.0) == [RemoveSource(1, 0, A, 9)]
         assert len(bridge.fdb) == 0
 
     def test_what_was_deleted_by_hand_comes_back_whole(self) -> None:
         bridge = self.bridge()
         sweep = Sweep(bridge, 1, Occasion.ROUTINE, 5.0)
-        sweep.source(1, 0, A, 1, 0, 5.0, sticky=True)
+        sweep.source(HeldHalf(1, 0, A, 1, 0, sticky=True), 5.0)
         assert sweep.finish(5.0) == [InstallSticky(1, 0, A, 1, 0)]
 
     def test_one_that_leads_out_in_another_way_stays_sticky(self) -> None:

@@ -267,7 +267,7 @@ class Lan:
         self.changes = 0
         for port in sorted(self.everywhere):
             self.do(self.snooping.add_port(port, self.now, port_params))
-            self.do(self.snooping.set_port_state(port, True, self.now))
+            self.do(self.snooping.set_port_states({port: (True, True)}, self.now))
         self.do(self.snooping.set_vlan(vid, self.everywhere, self.now))
 
     def do(self, effects: list[Effect]) -> list[Effect]:

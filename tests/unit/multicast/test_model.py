@@ -184,7 +184,7 @@ class World(RuleBasedStateMachine):
         """Spanning tree stops or starts the port; on a start it is asked who is there."""
         self.down ^= {port}
         up = port not in self.down
-        self.lan.do(self.lan.snooping.set_port_state(port, up, self.lan.now))
+        self.lan.do(self.lan.snooping.set_port_states({port: (up, True)}, self.lan.now))
         self.hear_queries()
 
     @rule()

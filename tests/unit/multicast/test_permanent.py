@@ -48,7 +48,7 @@ def test_a_permanent_source(vx: Wire) -> None:
     lan.do(lan.snooping.remove_permanent(1, ip(vx.group), 2, lan.now, ip(a)))
     assert lan.heard_by(vx.group, a) == {3, 5}
     assert lan.heard_by(vx.group, b) == {2, 3, 5}
-    lan.do(lan.snooping.set_port_state(2, False, lan.now))
+    lan.do(lan.snooping.set_port_states({2: (False, True)}, lan.now))
     assert lan.heard_by(vx.group, b) == {3, 5}
 
 
@@ -73,7 +73,7 @@ def test_the_vlan_and_the_port_may_come_later(vx: Wire) -> None:
     lan.advance(10.0)
     assert lan.heard_by(vx.group, vid=7) == set()
     lan.do(lan.snooping.add_port(9, lan.now))
-    lan.do(lan.snooping.set_port_state(9, True, lan.now))
+    lan.do(lan.snooping.set_port_states({9: (True, True)}, lan.now))
     assert lan.heard_by(vx.group, vid=7) == {9}
 
 

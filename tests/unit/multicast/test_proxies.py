@@ -117,11 +117,11 @@ def test_a_port_that_is_never_a_router_port_is_no_such_port_either(vx: Wire) -> 
 @both
 def test_a_port_that_leaves_the_vlan_or_closes_is_none(vx: Wire) -> None:
     lan = proxied(vx)
-    lan.do(lan.snooping.set_port_state(5, False, lan.now))
+    lan.do(lan.snooping.set_port_states({5: (False, True)}, lan.now))
     assert reach(lan, vx) == set()
     # It comes back: who asks there is not asked himself, lest Linux believes he has lost.
     lan.sent.clear()
-    lan.do(lan.snooping.set_port_state(5, True, lan.now))
+    lan.do(lan.snooping.set_port_states({5: (True, True)}, lan.now))
     assert lan.sent == []
     assert reach(lan, vx) == {5}
     lan.do(lan.snooping.set_vlan(lan.vid, {1, 2, 3, 4}, lan.now))

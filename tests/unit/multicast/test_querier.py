@@ -58,7 +58,7 @@ def test_what_a_general_query_says(vx: Wire) -> None:
 @both
 def test_goes_to_every_forwarding_port_of_the_vlan(vx: Wire) -> None:
     lan = Lan(**OWN)
-    lan.do(lan.snooping.set_port_state(2, False, lan.now))
+    lan.do(lan.snooping.set_port_states({2: (False, True)}, lan.now))
     lan.sent.clear()
     lan.advance(31.25)
     assert {ports for ports, _ in lan.queries()} == {frozenset({1, 3, 4, 5})}

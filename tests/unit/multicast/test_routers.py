@@ -167,7 +167,7 @@ def test_a_port_that_stops_forwarding_is_not_asked(vx: Wire) -> None:
     lan.receive(1, vx.report((IS_EX, vx.group, [])))
     lan.receive(1, vx.report((3, vx.group, [])))
     assert len(asked(lan, vx)) == 1
-    lan.do(lan.snooping.set_port_state(1, False, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (False, True)}, lan.now))
     lan.advance(5.0)
     assert asked(lan, vx) == []
     assert lan.entries == {}
@@ -176,7 +176,7 @@ def test_a_port_that_stops_forwarding_is_not_asked(vx: Wire) -> None:
 @both
 def test_saying_the_same_of_a_port_again_does_nothing(vx: Wire) -> None:
     lan = Lan().restricted(vx)
-    assert lan.do(lan.snooping.set_port_state(1, True, lan.now)) == []
+    assert lan.do(lan.snooping.set_port_states({1: (True, True)}, lan.now)) == []
 
 
 @both
@@ -184,7 +184,7 @@ def test_a_port_that_does_not_forward_is_in_no_set_and_not_heard(vx: Wire) -> No
     lan = Lan().restricted(vx)
     lan.receive(1, vx.join())
     lan.receive(2, vx.join())
-    lan.do(lan.snooping.set_port_state(1, False, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (False, True)}, lan.now))
     assert lan.heard_by(vx.group) == {2, 5}
     lan.receive(1, vx.join(vx.other))
     assert lan.heard_by(vx.other) == {5}
@@ -197,9 +197,9 @@ def test_a_port_that_does_not_forward_is_in_no_set_and_not_heard(vx: Wire) -> No
 def test_it_gets_its_groups_back_and_is_asked_when_it_forwards_again(vx: Wire) -> None:
     lan = Lan().restricted(vx)
     lan.receive(1, vx.join())
-    lan.do(lan.snooping.set_port_state(1, False, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (False, True)}, lan.now))
     lan.advance(5.0)
-    lan.do(lan.snooping.set_port_state(1, True, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (True, True)}, lan.now))
     assert lan.heard_by(vx.group) == {1, 5}
     ((ports, query),) = asked(lan, vx)
     assert ports == {1}
@@ -211,9 +211,9 @@ def test_it_gets_its_groups_back_and_is_asked_when_it_forwards_again(vx: Wire) -
 def test_what_it_learned_ages_meanwhile(vx: Wire) -> None:
     lan = own(vx)
     lan.receive(1, vx.join())
-    lan.do(lan.snooping.set_port_state(1, False, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (False, True)}, lan.now))
     lan.advance(260.0)
-    lan.do(lan.snooping.set_port_state(1, True, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (True, True)}, lan.now))
     assert lan.heard_by(vx.group) == set()
     assert lan.entries == {}
 
@@ -232,7 +232,7 @@ def test_removing_a_port_forgets_it(vx: Wire) -> None:
     assert lan.receive(1, vx.join()) == []
     lan.do(lan.snooping.add_port(1, lan.now))
     lan.do(lan.snooping.add_port(1, lan.now))
-    lan.do(lan.snooping.set_port_state(1, True, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (True, True)}, lan.now))
     lan.receive(1, vx.join())
     assert lan.heard_by(vx.group) == {1, 5}
 
@@ -276,7 +276,7 @@ def test_removing_a_vlan_floods_it(vx: Wire) -> None:
 def test_unknown_ports_are_refused() -> None:
     lan = Lan()
     with pytest.raises(KeyError):
-        lan.snooping.set_port_state(77, True, lan.now)
+        lan.snooping.set_port_states({77: (True, True)}, lan.now)
     with pytest.raises(KeyError):
         lan.snooping.set_port_params(77, PortParams(), lan.now)
 
@@ -287,7 +287,7 @@ def test_unknown_ports_are_refused() -> None:
 def trunks(lan: Lan, *ports: int) -> Lan:
     """Bridges are behind these ports."""
     for port in ports:
-        lan.do(lan.snooping.set_port_state(port, True, lan.now, edge=False))
+        lan.do(lan.snooping.set_port_states({port: (True, False)}, lan.now))
     return lan
 
 
@@ -369,7 +369,7 @@ def test_the_router_port_stops_forwarding(vx: Wire) -> None:
     """Until a router is heard elsewhere, ports with bridges behind them count as router ports."""
     lan = trunks(Lan().restricted(vx), 3, 4)
     lan.receive(1, vx.join())
-    lan.do(lan.snooping.set_port_state(5, False, lan.now))
+    lan.do(lan.snooping.set_port_states({5: (False, True)}, lan.now))
     assert lan.heard_by(vx.group) == {1, 3, 4}
     lan.receive(4, vx.query())
     lan.advance(2.0)
@@ -409,8 +409,8 @@ def test_what_may_have_moved_is_not_restricted_until_it_may_be_asked_about_again
     lan = trunks(own(vx), 3)
     lan.do(lan.snooping.topology_change(lan.now, 10.0))
     lan.advance(5.0)
-    lan.do(lan.snooping.set_port_state(3, False, lan.now, edge=False))
-    lan.do(lan.snooping.set_port_state(3, True, lan.now, edge=False))
+    lan.do(lan.snooping.set_port_states({3: (False, False)}, lan.now))
+    lan.do(lan.snooping.set_port_states({3: (True, False)}, lan.now))
     lan.advance(4.9)
     assert lan.heard_by(vx.other) == {3}
     lan.advance(0.1)
@@ -431,7 +431,7 @@ def test_topology_change_asks_in_every_vlan(vx: Wire) -> None:
 def test_topology_change_while_snooping_is_off(vx: Wire) -> None:
     lan = Lan(mcast_snooping=False)
     lan.do(lan.snooping.topology_change(lan.now))
-    lan.do(lan.snooping.set_port_state(1, False, lan.now))
+    lan.do(lan.snooping.set_port_states({1: (False, True)}, lan.now))
     lan.receive(2, vx.report((IS_EX, vx.group, [])))
     assert lan.forwarded == {3, 4, 5}
     assert lan.snooping.next_wakeup() is None

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from itertools import chain
+from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
@@ -40,6 +41,17 @@ class Occasion(Enum):
     RESTARTED = "restarted"
 
 
+class HeldHalf(NamedTuple):
+    """Source or destination half of a host's flows in the switch; packets: those it has counted."""
+
+    port: int
+    vid: int
+    mac: int
+    serial: int
+    packets: int
+    sticky: bool = False
+
+
 class Sweep:
     """One pass over what the switch holds, or a part of it.
 
@@ -57,17 +69,9 @@ class Sweep:
         self._started = started
         self._lost = bridge.addresses.lost()
 
-    def source(
-        self,
-        port: int,
-        vid: int,
-        mac: int,
-        serial: int,
-        packets: int,
-        now: float,
-        sticky: bool = False,
-    ) -> list[Effect]:
-        """The switch holds a source half that has counted `packets`; sticky: of which kind."""
+    def source(self, half: HeldHalf, now: float) -> list[Effect]:
+        """The switch holds a source half."""
+        port, vid, mac, serial, packets, sticky = half
         effects: list[Effect] = []
         entry = self._addresses.learned(vid, mac)
         if (
@@ -97,17 +101,9 @@ class Sweep:
             entry.updated = now
         return effects
 
-    def destination(
-        self,
-        port: int,
-        vid: int,
-        mac: int,
-        serial: int,
-        packets: int,
-        now: float,
-        sticky: bool = False,
-    ) -> list[Effect]:
-        """The switch holds a destination half, likewise."""
+    def destination(self, half: HeldHalf, now: float) -> list[Effect]:
+        """The switch holds a destination half."""
+        port, vid, mac, serial, packets, sticky = half
         entry = self._right(self._addresses.learned(vid, mac), port, serial, sticky)
         if entry is None:
             return [RemoveDestination(vid, mac, serial)]

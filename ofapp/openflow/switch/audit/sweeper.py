@@ -18,7 +18,7 @@ from ofapp.bridge.effects import Effect, InstallDestination
 from ofapp.bridge.fdb.fdb import COHORTS
 from ofapp.common import hub
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie
-from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import HeldHalf, Occasion, Sweep
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.pace import Pace
 from ofapp.openflow.wire.messages.codec import delete_raw
@@ -147,8 +147,8 @@ class Sweeper:
             look = sweep.source if flow.table == LARGE[0] else sweep.destination
             serial = flow.cookie & 0xFFFFFFFF
             mac = half.source or half.destination
-            seen = half.port, half.vid, mac, serial, flow.packets, now
-            effects += look(*seen, sticky=kind == _STICKY)
+            sticky = kind == _STICKY
+            effects += look(HeldHalf(half.port, half.vid, mac, serial, flow.packets, sticky), now)
             if half.destination and not self._encoder.leads_right(half, flow.instructions):
                 effects += sweep.redirected(InstallDestination(half.port, half.vid, mac, serial))
         self._repair(effects)
