@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from flask import Flask, Response, request
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
@@ -127,6 +129,12 @@ def documented(*statuses: int) -> dict[int | str, Any]:
 
 COMMON = documented(400, 401, 403, 413, 414, 421, 422, 429, 431, 500, 503)
 """Errors that all operations may return."""
+
+
+def resource(name: str, tag: Tag, path: str | None = None) -> APIBlueprint:
+    """A blueprint for the operations below a path, which may all return the errors of `COMMON`."""
+    return APIBlueprint(name, __name__, url_prefix=path, abp_tags=[tag], abp_responses=COMMON)
+
 
 UNSAVED = documented(503, 507)
 """Errors of operations that change saved state: it is not saved; the answer says what applies."""

@@ -101,9 +101,6 @@ class Latency(Task):
 
     test = Measurement.LATENCY
 
-    def points(self, context: Context) -> list[At]:
-        return [{"size": context.plan.sizes[0]}]
-
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         size = int(at["size"])
         ends = station.bed.ends
@@ -150,9 +147,6 @@ class Loss(Task):
 
     test = Measurement.LOSS
 
-    def points(self, context: Context) -> list[At]:
-        return [{"size": context.plan.sizes[0]}]
-
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         frames = station.frames(int(at["size"]))
         trial = station.flat_out(frames, context.plan.seconds)
@@ -175,9 +169,6 @@ class BackToBack(Task):
 
     test = Measurement.BACK_TO_BACK
     seconds = 2.0
-
-    def points(self, context: Context) -> list[At]:
-        return [{"size": context.plan.sizes[0]}]
 
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         frames = station.frames(int(at["size"]))

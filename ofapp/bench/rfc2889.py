@@ -52,9 +52,6 @@ class Flooding(Task):
     test = Measurement.FLOODING
     learning = True
 
-    def points(self, context: Context) -> list[At]:
-        return [{"size": context.plan.sizes[0]}]
-
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         frames = station.frames(int(at["size"]), [Flow(BROADCAST, FORTH.source)])
         first = station.flat_out(frames, context.plan.seconds)

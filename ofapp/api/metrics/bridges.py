@@ -29,32 +29,28 @@ class _Known(NamedTuple):
 
 # fmt: off
 _METRICS: Metrics[_Known] = (
-    ("ofapp_bridge_connected", "1 = connected.", lambda status: status.connected),
-    ("ofapp_bridge_in_line", "1 = the switch has all flows of the bridge.",
-     lambda status: status.in_line),
+    ("ofapp_bridge_connected", "1 = connected.", "connected"),
+    ("ofapp_bridge_in_line", "1 = the switch has all flows of the bridge.", "in_line"),
     ("ofapp_fdb_entries{type}", "Entries of the forwarding database.",
      lambda status: {kind: getattr(status.counts, kind)
                      for kind in ("learned", "static", "local")}),
-    ("ofapp_fdb_max_learned", "Most learned entries.",
-     lambda status: status.bridge.params.fdb_max_learned),
-    ("ofapp_learning_total{what}", "Results of sightings and of entries.",
-     lambda status: status.counts.counters),
-    ("ofapp_channel_total{what}", "Invalid OpenFlow messages.", lambda status: status.channel),
-    ("ofapp_dropped_frames_total{rule}", "Frames dropped by the switch.",
-     lambda status: status.drops),
-    ("ofapp_fdb_held", "Addresses held down.", lambda status: status.counts.held),
+    ("ofapp_fdb_max_learned", "Most learned entries.", "bridge.params.fdb_max_learned"),
+    ("ofapp_learning_total{what}", "Results of sightings and of entries.", "counts.counters"),
+    ("ofapp_channel_total{what}", "Invalid OpenFlow messages.", "channel"),
+    ("ofapp_dropped_frames_total{rule}", "Frames dropped by the switch.", "drops"),
+    ("ofapp_fdb_held", "Addresses held down.", "counts.held"),
     ("ofapp_vlan_fdb_learned{vlan}", "Learned entries, where the VLAN has a limit.",
      lambda status: {str(vid): one.learned for vid, one in vlan_limits(status.bridge).items()}),
     ("ofapp_vlan_fdb_refused_total{vlan}", "Sightings not learned: the VLAN is full.",
      lambda status: {str(vid): one.refused for vid, one in vlan_limits(status.bridge).items()}),
     ("ofapp_bridge_standby",
      "1 = another controller is master of the switch, and this one is on standby.",
-     lambda status: status.standby),
+     "standby"),
     ("ofapp_channel_echo_round_trip_seconds",
      "How long the switch took to answer the last echo request.",
-     lambda status: status.round_trip),
+     "round_trip"),
     ("ofapp_packet_ins_total{kind}", "Frames that the switch sent to the controller, by purpose.",
-     lambda status: status.packet_ins),
+     "packet_ins"),
 )
 # fmt: on
 

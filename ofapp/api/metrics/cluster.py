@@ -34,16 +34,16 @@ _CLUSTER: Metrics[Surface] = (
     ("ofapp_cluster_owned{member}", "Switches that a member is master of.", _owned),
     ("ofapp_cluster_claims_total{former}",
      "Switches that this member has taken over, by former owner.",
-     lambda surface: surface.claims.counts),
+     "claims.counts"),
     ("ofapp_cluster_invalid_keys", "Keys of the cluster in etcd that are invalid and ignored.",
      lambda surface: len(surface.invalid)),
     ("ofapp_cluster_refused_total{reason}",
      "Connections and requests that the listener for members has refused.",
-     lambda surface: surface.refused),
+     "refused"),
     ("ofapp_cluster_history", "How often etcd was wiped or restored while members ran.",
-     lambda surface: surface.cluster.history.number),
+     "cluster.history.number"),
     ("ofapp_cluster_may_write", "1 = this member's lease is valid; 0 = it is on standby.",
-     lambda surface: surface.cluster.lease_keeper.holds),
+     "cluster.lease_keeper.holds"),
     ("ofapp_cluster_bridge_owned{datapath_id}",
      "1 = a switch that is connected to this member has an owner, as far as it knows.",
      lambda surface: {f"{known:016x}": owned for known, owned in surface.cluster.owned().items()}),
@@ -51,16 +51,12 @@ _CLUSTER: Metrics[Surface] = (
      "This member's clock, since 1970: merged events are in the order of these clocks.",
      lambda surface: time.time()),
 )
-# fmt: on
 
-# fmt: off
 _RENEWAL: Metrics[float] = (
     ("ofapp_cluster_renewal_age_seconds", "Since etcd renewed this member's lease.",
      lambda age: age),
 )
-# fmt: on
 
-# fmt: off
 _NODES: Metrics[Node] = (
     ("ofapp_cluster_etcd_node", "1 = the node of etcd answers this member, and has a leader.",
      lambda node: not node.error and node.has_leader),
@@ -69,9 +65,7 @@ _NODES: Metrics[Node] = (
     ("ofapp_cluster_etcd_answer_seconds", "Response time of the node of etcd.",
      lambda node: None if node.error else node.seconds),
 )
-# fmt: on
 
-# fmt: off
 _BEHIND: Metrics[bool] = (
     ("ofapp_cluster_config_behind", "1 = the member cannot apply the pushed configuration.",
      lambda behind: behind),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Values = float | None | Mapping[str, float] | Mapping[Any, float]
 """A value, values by the metric's label, or by the tuple of its labels; None exports nothing."""
-Metrics = Sequence[tuple[str, str, Callable[[T], Values]]]
-"""Declared metrics: name, sentence, and the function that reads the value.
+Metrics = Sequence[tuple[str, str, str | Callable[[T], Values]]]
+"""Declared metrics: name, sentence, and the attribute that is the value (`counts.held` in another
+one), or a function that gives it.
 
 A name that ends in `_total` is a counter, else it is a gauge.  Behind it, in braces, stand the
 labels of this metric alone, after the ones that it has in common with others of its subject.
@@ -50,7 +52,10 @@ def families(
     metrics: Metrics[T], labels: Sequence[str], rows: Iterable[Labelled[T]]
 ) -> Iterator[Metric]:
     """Fill declared metrics that have `labels` in common."""
-    made = [(_family(name, sentence, labels), read) for name, sentence, read in metrics]
+    made = [
+        (_family(name, sentence, labels), attrgetter(read) if isinstance(read, str) else read)
+        for name, sentence, read in metrics
+    ]
     for common, row in rows:
         for family, read in made:
             values = read(row)

@@ -25,19 +25,17 @@ _BRIDGES: Metrics[Status] = (
      lambda status: {origin.value: status.bindings.get(origin, 0) for origin in Origin}),
     ("ofapp_first_hop_total{what}",
      "Bindings made, renewed, ended and moved, DHCP messages, and drops by reason.",
-     lambda status: status.counters),
+     "counters"),
     ("ofapp_port_refused_samples_total{port,claim}",
      "Samples of frames that claim what is not allowed on the port, 10 a second at most.",
-     lambda status: status.refused),
+     "refused"),
 )
 
 _PORTS: Metrics[PortBindings] = (
-    ("ofapp_port_bindings", "Dynamic bindings of a guarded port.", lambda status: status.bindings),
-    ("ofapp_port_bindings_max", "Most dynamic bindings of the port.", lambda status: status.most),
-    ("ofapp_port_bindings_full", "1 = a binding was refused as the port has its limit.",
-     lambda status: status.full),
-    ("ofapp_port_bindings_refused_total", "Bindings refused as the port had its limit.",
-     lambda status: status.refused),
+    ("ofapp_port_bindings", "Dynamic bindings of a guarded port.", "bindings"),
+    ("ofapp_port_bindings_max", "Most dynamic bindings of the port.", "most"),
+    ("ofapp_port_bindings_full", "1 = a binding was refused as the port has its limit.", "full"),
+    ("ofapp_port_bindings_refused_total", "Bindings refused as the port had its limit.", "refused"),
 )
 # fmt: on
 

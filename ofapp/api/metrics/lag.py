@@ -15,24 +15,22 @@ _OF_LAG = [*OF_BRIDGE, "lag"]
 
 # fmt: off
 _LAGS: Metrics[LagStatus] = (
-    ("ofapp_lag_up", "1 = at least min_links members carry traffic.", lambda lag: lag.up),
+    ("ofapp_lag_up", "1 = at least min_links members carry traffic.", "up"),
     ("ofapp_lag_members", "Member ports.", lambda lag: len(lag.members)),
     ("ofapp_lag_members_distributing", "Of these, those that carry traffic.",
      lambda lag: sum(member.distributing for member in lag.members)),
     ("ofapp_lag_speed_bytes_per_second", "Total speed of the members that carry traffic.",
      lambda lag: lag.speed_mbps * 125_000),
 )
-# fmt: on
 
-# fmt: off
 _MEMBERS: Metrics[MemberStatus] = (
-    ("ofapp_lag_member_up", "1 = the link is up.", lambda member: member.link),
+    ("ofapp_lag_member_up", "1 = the link is up.", "link"),
     ("ofapp_lag_member_state{state}", "1 for the member's state.",
      lambda member: {name: member.state == name for name in STATES}),
     ("ofapp_lag_member_churn{side}", "1 = that side is in churn (802.1AX-2020 6.4.17).",
      lambda member: {side: side in member.churn for side in ("actor", "partner")}),
     ("ofapp_lag_member_events_total{what}", "PDUs and markers sent and received, churns and flaps.",
-     lambda member: member.counters),
+     "counters"),
 )
 # fmt: on
 

@@ -13,11 +13,10 @@ from ofapp.bridge.lldp.agents import AgentStatus
 _METRICS: Metrics[AgentStatus] = (
     ("ofapp_lldp_neighbours", "Stored neighbours behind the port.",
      lambda agent: len(agent.neighbours)),
-    ("ofapp_lldp_too_many_neighbours", "1 = there are more than are stored.",
-     lambda agent: agent.crowded),
+    ("ofapp_lldp_too_many_neighbours", "1 = there are more than are stored.", "crowded"),
     ("ofapp_lldp_events_total{what}",
      "Frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and frames ignored.",
-     lambda agent: agent.counters),
+     "counters"),
 )
 # fmt: on
 

@@ -28,7 +28,7 @@ from ofapp.api.metrics import (
     stp,
 )
 from ofapp.api.metrics.declaration import Source
-from ofapp.api.problems import COMMON
+from ofapp.api.problems import resource
 from ofapp.api.roles import local, viewer
 from ofapp.common import hub
 from ofapp.common.printable import printable
@@ -82,7 +82,7 @@ def _printable(sample: Sample) -> Sample:
 
 def blueprint(source: Source) -> APIBlueprint:
     """The route."""
-    api = APIBlueprint("metrics", __name__, abp_tags=[TAG], abp_responses=COMMON)
+    api = resource("metrics", TAG)
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Network(source))
     ProcessCollector(registry=registry)

@@ -29,21 +29,18 @@ class _Known(NamedTuple):
 
 # fmt: off
 _PORTS: Metrics[_Known] = (
-    ("ofapp_port_up", "1 = the link is up.", lambda item: item.port.up),
+    ("ofapp_port_up", "1 = the link is up.", "port.up"),
     ("ofapp_port_speed_bytes_per_second", "Link speed, if the switch reports it.",
      lambda item: item.port.speed_mbps * 125_000 or None),
     ("ofapp_port_link_changes_total", "Times that the link came up or went down.",
      lambda item: item.bridge.ports.link_changes[item.port.number]),
-    ("ofapp_port_fdb_learned", "Learned entries.", lambda item: item.limit.learned),
-    ("ofapp_port_fdb_refused_total", "Sightings not learned: the port is full.",
-     lambda item: item.limit.refused),
+    ("ofapp_port_fdb_learned", "Learned entries.", "limit.learned"),
+    ("ofapp_port_fdb_refused_total", "Sightings not learned: the port is full.", "limit.refused"),
     ("ofapp_port_packet_in_rate",
      "Frames from unknown sources a second that the port may send to the controller now.",
      lambda item: item.bridge.sighting_rate(item.port.number)),
 )
-# fmt: on
 
-# fmt: off
 _HELD_BACK: Metrics[dict[str, int]] = (
     ("ofapp_port_held_back_total{kind}",
      "Frames not sent to the controller because of rate limits.",

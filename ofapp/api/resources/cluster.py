@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import DatapathId, Input, NoQuery, filled
-from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
+from ofapp.api.problems import ProblemError, documented, field_problem, resource
 from ofapp.api.roles import admin, local, viewer
 from ofapp.common import hub
 from ofapp.controller.audit import record
@@ -161,9 +161,7 @@ def _member(
 
 def blueprint(network: Network, surface: Surface | None) -> APIBlueprint:
     """The routes; surface: None without a cluster."""
-    api = APIBlueprint(
-        "cluster", __name__, url_prefix="/v1/cluster", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("cluster", TAG, "/v1/cluster")
 
     @api.get("", responses={200: Cluster})
     @viewer

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.auth import caller
 from ofapp.api.base import DatapathId, Input, NoQuery
-from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented
+from ofapp.api.problems import UNSAVED, ProblemError, documented, resource
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
@@ -156,9 +156,7 @@ class Pushed(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network's configuration."""
-    api = APIBlueprint(
-        "config", __name__, url_prefix="/v1/config", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("config", TAG, "/v1/config")
 
     @api.get("", responses={200: ConfigStatus})
     @viewer

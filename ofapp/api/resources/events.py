@@ -20,7 +20,7 @@ from ofapp.api.event_kinds import KINDS
 from ofapp.api.http.connection_limiter import LASTING, Connection
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
 from ofapp.api.lookup import is_datapath_id, named_bridge
-from ofapp.api.problems import COMMON, documented
+from ofapp.api.problems import documented, resource
 from ofapp.api.roles import all_members, local, viewer
 from ofapp.bridge.event import EventKind, Severity
 from ofapp.controller.access import Access, Caller
@@ -135,9 +135,7 @@ _STREAM = {
 
 def blueprint(network: Network, streams: Streams) -> APIBlueprint:
     """The routes on a network's event log; a stream ends when its caller loses access."""
-    api = APIBlueprint(
-        "events", __name__, url_prefix="/v1/events", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("events", TAG, "/v1/events")
 
     events = network.events
 

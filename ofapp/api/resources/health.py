@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 import ofapp
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
-from ofapp.api.problems import AGAIN, COMMON, ProblemError, documented
+from ofapp.api.problems import AGAIN, ProblemError, documented, resource
 from ofapp.api.roles import anybody, local, viewer
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -45,7 +45,7 @@ class Version(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint("health", __name__, abp_tags=[TAG], abp_responses=COMMON)
+    api = resource("health", TAG)
 
     @api.get("/healthz", responses={200: Health})
     @anybody

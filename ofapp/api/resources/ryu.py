@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
 from ofapp.api.lookup import with_ports
-from ofapp.api.problems import COMMON, documented, field_problem, refused
+from ofapp.api.problems import documented, field_problem, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import fdb_tables, local_addresses
 from ofapp.bridge.bridge import Bridge
@@ -55,9 +55,7 @@ class MacTable(RootModel[dict[str, int]]):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        NAME, __name__, url_prefix=f"/{NAME}/mactable", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource(NAME, TAG, f"/{NAME}/mactable")
 
     @api.get("/<dpid>", responses={200: MacTable, **documented(404)})
     @viewer

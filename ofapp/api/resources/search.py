@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, PortRef, SilentMembers
 from ofapp.api.lookup import by_number
-from ofapp.api.problems import COMMON
+from ofapp.api.problems import resource
 from ofapp.api.resources.topology import Neighbour, around, map_view
 from ofapp.api.resources.vendors import KNOWN, Vendors
 from ofapp.api.roles import all_members, viewer
@@ -90,9 +90,7 @@ class Found(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The route on a network."""
-    api = APIBlueprint(
-        "search", __name__, url_prefix="/v1/search", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("search", TAG, "/v1/search")
 
     @api.get("", responses={200: Found})
     @viewer

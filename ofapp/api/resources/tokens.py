@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from ofapp.api.answers import answer, utc
 from ofapp.api.auth import caller, cookie_name
 from ofapp.api.base import Input, NoQuery, json_number
-from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented, field_problem, refused
+from ofapp.api.problems import UNSAVED, ProblemError, documented, field_problem, refused, resource
 from ofapp.api.roles import admin, local, outlives_session, viewer
 from ofapp.controller.access import Access, Caller, Token, UserRole
 from ofapp.controller.access.roles import GIVEN
@@ -91,7 +91,7 @@ class SessionStatus(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes."""
-    api = APIBlueprint("access", __name__, url_prefix="/v1", abp_tags=[TAG], abp_responses=COMMON)
+    api = resource("access", TAG, "/v1")
     access, tokens = network.access, network.access.tokens
 
     @api.get("/tokens", responses={200: TokenList})

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers, filled
-from ofapp.api.problems import COMMON
+from ofapp.api.problems import resource
 from ofapp.api.resources.bridge.lldp import SaidByLldp, moment, said_by
 from ofapp.api.resources.bridge.stp import BridgeId, RoleName, StateName
 from ofapp.api.roles import all_members, viewer
@@ -261,9 +261,7 @@ def _of_bpdus(port: stp.PortAround | None) -> tuple[str, str | None, str | None]
 
 def blueprint(network: Network) -> APIBlueprint:
     """The route on a network."""
-    api = APIBlueprint(
-        "topology", __name__, url_prefix="/v1/topology", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("topology", TAG, "/v1/topology")
 
     @api.get("", responses={200: Map})
     @viewer

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import Input
-from ofapp.api.problems import COMMON
+from ofapp.api.problems import resource
 from ofapp.api.roles import local, viewer
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -91,9 +91,7 @@ class VendorList(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The route."""
-    api = APIBlueprint(
-        "vendors", __name__, url_prefix="/v1/vendors", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("vendors", TAG, "/v1/vendors")
 
     @api.get("", responses={200: VendorList})
     @viewer

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, NoQuery, PortRef
 from ofapp.api.lookup import by_number, find_bridge, port_ref
-from ofapp.api.problems import COMMON, documented
+from ofapp.api.problems import documented, resource
 from ofapp.api.roles import viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.datapath_status import AclCounters
@@ -68,9 +68,7 @@ class AclList(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "acls", __name__, url_prefix="/v1/bridges/<dpid>/acls", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("acls", TAG, "/v1/bridges/<dpid>/acls")
 
     @api.get("", responses={200: AclList, **documented(404, 409)})
     @viewer

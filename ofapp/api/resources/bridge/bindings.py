@@ -32,7 +32,7 @@ from ofapp.api.base import (
     json_number,
 )
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
-from ofapp.api.problems import COMMON, UNSAVED, documented, refused
+from ofapp.api.problems import UNSAVED, documented, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.first_hop.binding import Binding as CoreBinding
@@ -153,9 +153,7 @@ class RefusedList(BaseModel):
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     prefix = "/v1/bridges/<dpid>/bindings"
-    api = APIBlueprint(
-        "bindings", __name__, url_prefix=prefix, abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("bindings", TAG, prefix)
 
     @api.get("", responses={200: BindingPage, **documented(404, 409)})
     @viewer

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers, filled
 from ofapp.api.lookup import named_bridge, port_ref
-from ofapp.api.problems import COMMON, UNSAVED, documented, refused
+from ofapp.api.problems import UNSAVED, documented, refused, resource
 from ofapp.api.roles import admin, all_members, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
@@ -167,9 +167,7 @@ def _address(address: Any) -> str:
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "bridges", __name__, url_prefix="/v1/bridges", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("bridges", TAG, "/v1/bridges")
 
     @api.get("", responses={200: BridgeList})
     @viewer

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input
 from ofapp.api.lookup import find_bridge
-from ofapp.api.problems import COMMON, documented
+from ofapp.api.problems import documented, resource
 from ofapp.api.roles import viewer
 from ofapp.bridge.answers import ip_addresses
 from ofapp.bridge.bridge import Bridge
@@ -60,13 +60,7 @@ class Diagnoses(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The route on a network."""
-    api = APIBlueprint(
-        "diagnosis",
-        __name__,
-        url_prefix="/v1/bridges/<dpid>/diagnosis",
-        abp_tags=[TAG],
-        abp_responses=COMMON,
-    )
+    api = resource("diagnosis", TAG, "/v1/bridges/<dpid>/diagnosis")
 
     @api.get("", responses={200: Diagnoses, **documented(404, 409)})
     @viewer

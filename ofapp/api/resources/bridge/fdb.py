@@ -44,7 +44,7 @@ from ofapp.api.pagination import (
     encode_cursor,
     page,
 )
-from ofapp.api.problems import COMMON, UNSAVED, documented, refused
+from ofapp.api.problems import UNSAVED, documented, refused, resource
 from ofapp.api.resources.topology import around, link_ends
 from ofapp.api.roles import all_members, operator, viewer
 from ofapp.bridge.answers import (
@@ -249,7 +249,7 @@ def _held(bridge: Bridge) -> list[Held]:
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint("fdb", __name__, url_prefix="/v1", abp_tags=[TAG], abp_responses=COMMON)
+    api = resource("fdb", TAG, "/v1")
 
     @api.get("/bridges/<dpid>/fdb", responses={200: EntryPage, **documented(404, 409)})
     @viewer

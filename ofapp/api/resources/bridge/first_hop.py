@@ -16,7 +16,7 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port
-from ofapp.api.problems import CHANGE, COMMON, documented
+from ofapp.api.problems import CHANGE, documented, resource
 from ofapp.api.resources.bridge.ports import Trust
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
@@ -104,9 +104,7 @@ def _port(port: CorePort, own: PortSection, guarded: PortBindings | None) -> Fir
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     prefix = "/v1/bridges/<dpid>/first-hop"
-    api = APIBlueprint(
-        "first_hop", __name__, url_prefix=prefix, abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("first_hop", TAG, prefix)
 
     @api.get("", responses={200: FirstHopStatus, **documented(404, 409)})
     @viewer

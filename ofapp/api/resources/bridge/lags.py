@@ -13,7 +13,7 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, MacOf, NoQuery, OfCore
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge
-from ofapp.api.problems import CHANGE, COMMON, documented, field_problem
+from ofapp.api.problems import CHANGE, documented, field_problem, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag.lacp import MemberState
@@ -106,9 +106,7 @@ class LagList(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "lags", __name__, url_prefix="/v1/bridges/<dpid>/lags", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("lags", TAG, "/v1/bridges/<dpid>/lags")
 
     @api.get("", responses={200: LagList, **documented(404, 409)})
     @viewer

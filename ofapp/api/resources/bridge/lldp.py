@@ -16,7 +16,7 @@ from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, filled
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge, find_port
-from ofapp.api.problems import CHANGE, COMMON, documented
+from ofapp.api.problems import CHANGE, documented, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
@@ -155,9 +155,7 @@ def _neighbour(neighbour: NeighbourStatus) -> LldpNeighbour:
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "lldp", __name__, url_prefix="/v1/bridges/<dpid>/lldp", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("lldp", TAG, "/v1/bridges/<dpid>/lldp")
 
     @api.get("", responses={200: LldpBridgeStatus, **documented(404, 409)})
     @viewer

@@ -24,7 +24,7 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import Change, changes_of, make_change, nested
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
-from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, refused
+from ofapp.api.problems import CHANGE, UNSAVED, documented, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import learned_by_vlan, members, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
@@ -259,9 +259,7 @@ class VlanStatus(BaseModel):
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "ports", __name__, url_prefix="/v1/bridges/<dpid>", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("ports", TAG, "/v1/bridges/<dpid>")
 
     def find(path: PortPath) -> tuple[Bridge, CorePort]:
         bridge = find_bridge(network, path.dpid)

@@ -17,7 +17,7 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef, ValueOf, filled
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
-from ofapp.api.problems import CHANGE, COMMON, documented, refused
+from ofapp.api.problems import CHANGE, documented, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
@@ -278,9 +278,7 @@ def _by_type(counts: Mapping[str, int]) -> BpduCounts:
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "stp", __name__, url_prefix="/v1/bridges/<dpid>/stp", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource("stp", TAG, "/v1/bridges/<dpid>/stp")
 
     @api.get("", responses={200: StpBridgeStatus, **documented(404, 409)})
     @viewer

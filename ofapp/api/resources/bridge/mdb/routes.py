@@ -19,7 +19,7 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api.answers import answer, listing, plain
 from ofapp.api.base import BridgePath, Flushed
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
-from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem, refused
+from ofapp.api.problems import UNSAVED, documented, field_problem, refused, resource
 from ofapp.api.resources.bridge.mdb.models import (
     MdbAddition,
     MdbEntry,
@@ -42,9 +42,7 @@ TAG = Tag(name=NAME, description="Multicast groups and the ports that get them."
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        NAME, __name__, url_prefix="/v1/bridges/<dpid>/mdb", abp_tags=[TAG], abp_responses=COMMON
-    )
+    api = resource(NAME, TAG, "/v1/bridges/<dpid>/mdb")
 
     @api.get("", responses={200: MdbPage, **documented(404, 409)})
     @viewer

@@ -14,7 +14,7 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
-from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem
+from ofapp.api.problems import CHANGE, UNSAVED, documented, field_problem, resource
 from ofapp.api.resources.bridge.multicast.models import (
     EntryCounts,
     FamilyStatus,
@@ -57,13 +57,7 @@ TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
-    api = APIBlueprint(
-        "multicast",
-        __name__,
-        url_prefix="/v1/bridges/<dpid>/multicast",
-        abp_tags=[TAG],
-        abp_responses=COMMON,
-    )
+    api = resource("multicast", TAG, "/v1/bridges/<dpid>/multicast")
 
     def done(bridge: Bridge) -> Response:
         views = port_views(network, bridge, by_number(bridge))
