@@ -12,7 +12,7 @@ from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.configuration.events import CONFIG_SKIPPED
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.entries import EntryStore, RunTimeEntries
-from ofapp.controller.state.entry_kinds import KINDS
+from ofapp.controller.state.entry_kinds import KINDS, UserEntry
 from ofapp.controller.state.saving import Ticket
 
 
@@ -34,6 +34,17 @@ class SavedEntries:
         present = (entry for kind in KINDS for entry in kind.present(bridge))
         entries = tuple(entry for entry in present if entry not in configured)
         return self._store.save(bridge.datapath_id, RunTimeEntries(entries, requested))
+
+    def save_change(self, bridge: Bridge, old: UserEntry | None, new: UserEntry | None) -> Ticket:
+        """Store one entry in the place of another, on request; `save` reads all from the bridge."""
+        stored = self._store.load(bridge.datapath_id)
+        if stored is None:
+            return self.save(bridge, requested=True)
+        entries = tuple(entry for entry in stored.entries if entry not in (old, new))
+        settings = self._running.filed(bridge.datapath_id)
+        if new is not None and new not in type(new).filed(settings):
+            entries += (new,)
+        return self._store.save(bridge.datapath_id, RunTimeEntries(entries, requested=True))
 
 
 def follow_file(bridge: Bridge, before: Settings, after: Settings, now: float) -> list[Effect]:

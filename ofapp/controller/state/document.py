@@ -140,8 +140,10 @@ class Store(Generic[T]):
         encode = self.document.encode
         assert encode is not None
         name, old = self.document.file(datapath_id), self._values.pop(datapath_id, None)
+        if old is not None and old == value:
+            value = old  # it may keep its encoded form
         self._values[datapath_id] = value
-        if old == value and not self._storage.pending(name):
+        if old is value and not self._storage.pending(name):
             return done()
         return self._storage.put(name, encode(value), sync and self.document.synced, first)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
@@ -47,10 +47,12 @@ class RunTimeEntries:
 
 
 def _encode(entries: RunTimeEntries) -> bytes:
-    lists: dict[str, list[Any]] = {kind.list_name: [] for kind in KINDS}
+    lists: dict[str, list[str]] = {kind.list_name: [] for kind in KINDS}
     for entry in entries.entries:
-        lists[entry.list_name].append(asdict(entry))  # type: ignore[call-overload]
-    return json.dumps({"version": VERSION, "asked": entries.requested, **lists}, indent=1).encode()
+        lists[entry.list_name].append(f"\n{entry.encoded}")
+    head = json.dumps({"version": VERSION, "asked": entries.requested})[1:-1]
+    parts = [f'"{name}": [{",".join(some)}]' for name, some in lists.items()]
+    return f"{{{', '.join((head, *parts))}}}".encode()
 
 
 def _decode(data: bytes) -> RunTimeEntries:
@@ -89,9 +91,12 @@ def _entries(bridge: Any, requested: bool) -> RunTimeEntries:
         if type(stored) is not list:
             raise ValueError(f"{kind.list_name} is not a list")
         try:
-            entries += [kind(**entry) for entry in stored]
+            made = [kind(**entry) for entry in stored]
+            for entry in made:
+                entry.check()
         except (TypeError, AttributeError) as error:
             raise ValueError(f"an entry is none: {error}") from None
+        entries += made
     return RunTimeEntries(tuple(entries), requested)
 
 

@@ -2,21 +2,22 @@
 
 A kind is one class here, which `KINDS` names, and the list of the file that has its name.  Entries
 of the file follow the file (`configuration.run_time_entries`); the others are stored (`entries`).
-An instance is the stored form of an entry: text and numbers of JSON, which it checks when it is
-made (ValueError, TypeError).
+An instance is the stored form of an entry: text and numbers of JSON.  Those that were read from a
+document need a `check`; those of the configuration and of a bridge are correct.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from ofapp.bridge import answers, multicast
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.first_hop.binding import Binding, BoundAddress, Origin
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
 from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
 from ofapp.config.bridge import Bridge as Settings
@@ -28,8 +29,18 @@ class UserEntry(ABC):
     list_name: of the list of such entries, in the file and in the stored document.
     """
 
-    __slots__ = ()
+    __slots__ = ("_encoded",)
     list_name: ClassVar[str]
+    _encoded: str
+
+    @property
+    def encoded(self) -> str:
+        """The stored form as JSON, kept since all of a bridge are written when one changes."""
+        if not hasattr(self, "_encoded"):
+            names = (field.name for field in fields(self))  # type: ignore[arg-type]
+            values = {name: getattr(self, name) for name in names}
+            object.__setattr__(self, "_encoded", json.dumps(values))
+        return self._encoded
 
     @classmethod
     @abstractmethod
@@ -45,6 +56,10 @@ class UserEntry(ABC):
     @abstractmethod
     def key(self) -> Hashable:
         """The part that is unique among the entries of a kind."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Check the values; ValueError, TypeError or AttributeError."""
 
     @abstractmethod
     def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
@@ -78,7 +93,8 @@ class StaticEntry(UserEntry):
     mac: str
     port: str
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """See `UserEntry`."""
         _check_place(self.vlan, self.port)
         _check_host(self.mac)
 
@@ -122,8 +138,11 @@ class MdbEntry(UserEntry):
     proto: str = STATIC
 
     def __post_init__(self) -> None:
-        _check_place(self.vlan, self.port)
         object.__setattr__(self, "exclude", tuple(self.exclude))  # a list in JSON
+
+    def check(self) -> None:
+        """See `UserEntry`."""
+        _check_place(self.vlan, self.port)
         entry = self._permanent()
         check_addresses(entry.group, entry.source, entry.exclude)
 
@@ -177,7 +196,8 @@ class BindingEntry(UserEntry):
     port: str
     address: str
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """See `UserEntry`."""
         _check_place(self.vlan, self.port)
         _check_host(self.mac)
         BoundAddress.parse(self.address)
@@ -189,11 +209,15 @@ class BindingEntry(UserEntry):
             yield cls(settings.vid(entry.vlan), entry.mac, entry.port, entry.address)
 
     @classmethod
+    def of(cls, binding: Binding) -> BindingEntry:
+        """The stored form of a binding."""
+        return cls(binding.vid, format_mac(binding.mac), binding.port, str(binding.address))
+
+    @classmethod
     def present(cls, bridge: Bridge) -> Iterator[BindingEntry]:
         """See `UserEntry`."""
-        for binding in bridge.first_hop.bindings():
-            if not binding.origin.dynamic:
-                yield cls(binding.vid, format_mac(binding.mac), binding.port, str(binding.address))
+        bindings = bridge.first_hop.bindings()
+        return (cls.of(binding) for binding in bindings if not binding.origin.dynamic)
 
     @property
     def key(self) -> Hashable:

@@ -18,6 +18,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
+from ofapp.controller.state.entry_kinds import BindingEntry, UserEntry
 from ofapp.controller.state.store import State
 from tests.unit.api import live
 from tests.unit.api.clients import Clients
@@ -357,3 +358,36 @@ def test_the_commands_for_settings(url: str, ofapp: Run) -> None:  # noqa: F811
     shown = "\n".join(run("config", "show"))
     assert "trust: guest" in shown
     assert "source_guard: mac" in shown
+
+
+def test_one_change_stores_what_all_entries_together_would_be(tmp_path: Path) -> None:
+    filed = {"port": "eth1", "mac": mac(1), "address": "10.0.0.1"}
+    guests = {"eth1": {"trust": "guest"}, "eth2": {"trust": "guest"}}
+    config = {"bridges": {DPID: {"ports": guests, "bindings": [filed]}}}
+    network = Network(Config.model_validate(config), State(tmp_path), EventLog())
+    bridge, changes = add_bridge(network), network.changes.bindings
+    (entry,) = BindingEntry.filed(network.running.filed(1))
+    entry.put(bridge, True, time.monotonic())
+
+    def stored() -> set[UserEntry]:
+        entries = State(tmp_path).entries.load(1)
+        assert entries is not None
+        return set(entries.entries)
+
+    def add(port: str, host: int, address: str) -> None:
+        place = port, 0, parse_mac(mac(host)), BoundAddress.parse(address)
+        changes.add(bridge, *place).wait()
+
+    second = BindingEntry(0, mac(2), "eth2", "2001:db8:7::/56")
+    add("eth1", 3, "10.0.0.3")
+    add("eth2", 2, second.address)
+    third = BindingEntry(0, mac(3), "eth1", "10.0.0.3")
+    assert stored() == {second, third}
+    changes.remove(bridge, 0, BoundAddress.parse(third.address)).wait()
+    assert stored() == {second}
+    changes.remove(bridge, 0, BoundAddress.parse(entry.address)).wait()
+    add("eth2", 1, entry.address)
+    assert stored() == {second, BindingEntry(0, mac(1), "eth2", entry.address)}
+    changes.remove(bridge, 0, BoundAddress.parse(entry.address)).wait()
+    add("eth1", 1, entry.address)
+    assert stored() == {second}, "the file has the other one"

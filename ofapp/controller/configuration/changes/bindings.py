@@ -12,6 +12,7 @@ from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.ports import named_port
 from ofapp.controller.configuration.run_time_entries import SavedEntries
+from ofapp.controller.state.entry_kinds import BindingEntry
 from ofapp.controller.state.saving import Ticket, done
 
 
@@ -34,7 +35,7 @@ class BindingChanges:
         self._apply(bridge, bridge.first_hop.add(*place, address, Origin.API, now))
         new = bridge.first_hop.binding(vid, address)
         record_of(bridge, f"binding of {address} in VLAN {vid}: {_host(old)} -> {_host(new)}")
-        return self._entries.save(bridge, requested=True)
+        return self._entries.save_change(bridge, _entry(old), _entry(new))
 
     def remove(self, bridge: Bridge, vid: int, address: BoundAddress) -> Ticket:
         """Remove a binding of any origin; InputError."""
@@ -43,12 +44,16 @@ class BindingChanges:
         record_of(bridge, f"binding of {address} in VLAN {vid}: {_host(old)} -> none")
         if old is not None and old.origin.dynamic:
             return done()
-        return self._entries.save(bridge, requested=True)
+        return self._entries.save_change(bridge, _entry(old), None)
 
     def clear_refused(self, bridge: Bridge) -> None:
         """Forget what was refused."""
         bridge.first_hop.clear_refused()
         record_of(bridge, "the list of refused claims is cleared")
+
+
+def _entry(binding: Binding | None) -> BindingEntry | None:
+    return None if binding is None or binding.origin.dynamic else BindingEntry.of(binding)
 
 
 def _host(binding: Binding | None) -> str:
