@@ -3,7 +3,7 @@
     tests/bench/run ageing                                   as root; some minutes
     tests/bench/run ageing --hosts 128000 --ageing-time 60
 
-A bridge under ofapp on an ovs-vswitchd (netdev) of its own learns so many hosts behind one port;
+A bridge under ofapp on a separate ovs-vswitchd (netdev) learns so many hosts behind one port;
 then all are silent, and its clock is put forward to just before the first ages out.  A listener
 behind another port notes when BPDUs come, which leave by the same thread that takes flows out.
 """

@@ -95,7 +95,7 @@ def measure(
     speeds: int,
     keep_all: Callable[[Found], object] = lambda found: None,
 ) -> Found:
-    """Devices by turns, each first at times; keep_all: told of what there is after each turn."""
+    """Devices by turns, each first at times; keep_all: gets all results after each turn."""
     found: Found = {}
 
     def keep(what: str, name: str, value: float) -> None:

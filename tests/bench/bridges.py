@@ -1,8 +1,8 @@
 """`ofapp bench` on every datapath that this machine can have, and one report of all of them.
 
-Options that are not its own are for `ofapp bench run`.  Each datapath wants surroundings of its
-own: an Open vSwitch that does nothing else for netdev and AF_XDP, another with DPDK, user-mode
-Linux for the kernel module.
+Options that are not its own are for `ofapp bench run`.  Each datapath has a separate environment:
+an Open vSwitch that does nothing else for netdev and AF_XDP, another with DPDK, user-mode Linux
+for the kernel module.
 """
 
 from __future__ import annotations

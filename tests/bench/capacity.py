@@ -2,7 +2,7 @@
 
 No NIC, no kernel and no generator: DPDK's pcap driver gives the same frames over and over from
 memory, and drops what it is given to send.  So nothing but the datapath's own look-ups and actions
-is measured, in frames and in processor cycles.  Two bridges of one ovs-vswitchd take turns; nobody
+is measured, in frames and in processor cycles.  Two bridges of one ovs-vswitchd take turns; no core
 polls the ports of the other one, whose links stay up, as a bridge forgets hosts whose link goes.
 
 Which bridge was made first makes up to 5 % of difference, also between two with NORMAL (where in

@@ -62,7 +62,7 @@ class Site:
         self.running = [self.start(number) for number in range(1, max(1, members) + 1)]
 
     def start(self, number: int, port: int | None = None) -> Running:
-        """One of them, the same as before where its port is told."""
+        """One of them, the same as before where its port is given."""
         port, rest_port = port or free_port(), free_port()
         command = [*_ofapp(port, rest_port)[:-1], str(HERE / "storms.yaml")]
         if self._etcd is not None:

@@ -28,7 +28,7 @@ TWINS, NEWCOMERS, MUTE, HALF_OPEN = 20, 40, 400, 100
 STAY = 3.0
 """Seconds that a newcomer stays."""
 PAUSE = 0.5
-"""Seconds until somebody comes again who was hung up on."""
+"""Seconds until a client that was disconnected connects again."""
 SETTLE = 5.0
 """Seconds after which a switch storms that has not been brought in line."""
 
@@ -60,7 +60,7 @@ class Kind(Hostile):
 
 @dataclass
 class Place:
-    """Somebody who comes again; stay: seconds after which he goes by himself."""
+    """A client that connects again; stay: seconds after which it disconnects."""
 
     come: Callable[[], Member]
     stay: float = 1e9

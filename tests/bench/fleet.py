@@ -263,12 +263,12 @@ class Fleet:
                         self._selector.unregister(member.socket)
         return True
 
-    def teach(self, hosts: int, seconds: float, whom: Sequence[Member] = ()) -> None:
+    def teach(self, hosts: int, seconds: float, only: Sequence[Member] = ()) -> None:
         """Each switch has so many hosts, and the controller learns them; RuntimeError if not.
 
-        whom: only these; none = all.
+        only: these members; none = all.
         """
-        sent = dict.fromkeys(whom or self.members, 0)
+        sent = dict.fromkeys(only or self.members, 0)
         learned, since = 0, time.monotonic()
 
         def taught() -> bool:

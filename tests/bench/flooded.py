@@ -91,7 +91,7 @@ class Patched(Plant):
 
 
 class Cabled(Plant):
-    """Its cables are veth pairs: a frame comes to the switch anew at each bridge."""
+    """Its cables are veth pairs: a frame enters the switch again at each bridge."""
 
     @property
     def wires(self) -> list[str]:

@@ -50,7 +50,7 @@ def channel(peer: Peer, hosts: int, probes: int, seconds: float) -> dict[str, An
         cpu, wall = controller.cpu_seconds(), time.monotonic()
         taught = traffic.teach(hosts, window=WINDOW, seconds=seconds)
         cpu, wall = controller.cpu_seconds() - cpu, time.monotonic() - wall
-        held = traffic.switch.hosts_held()  # read anew from the flow-mods, not by the hot loop
+        held = traffic.switch.hosts_held()  # read from the flow-mods again, not by the hot loop
         missing = sum(host not in held for host in traffic.recent(taught.sent))
     return {
         "flows_a_host": flows,

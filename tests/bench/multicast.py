@@ -177,7 +177,7 @@ def _wire(host: Host) -> socket.socket:
 
 
 def _spin(namespace: str, frames: list[bytes], rate: float, ready: Any, stop: Any) -> None:
-    """Send at a rate (0: flat out) until told to stop, on its own core."""
+    """Send at a rate (0: flat out) until it is stopped, on its own core."""
     os.sched_setaffinity(0, {CORES[0]})
     host = Host(namespace, "", 0)
     sock = _wire(host)
@@ -193,7 +193,7 @@ def _spin(namespace: str, frames: list[bytes], rate: float, ready: Any, stop: An
     cycle = frames * (1 + 2000 // len(frames))
     while not stop.is_set():
         for frame in cycle:
-            # A full queue of the sender's own costs nobody else anything.
+            # A full queue of the sender's own costs no other anything.
             with contextlib.suppress(OSError):
                 sock.send(frame)
 

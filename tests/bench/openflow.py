@@ -108,7 +108,7 @@ class ToController(NamedTuple):
 def to_controller(flow: FlowMod) -> ToController | None:
     """How this flow sends packet-ins, None when it does not.
 
-    OVS reports NO_MATCH for a flow of priority 0 that matches everything, whatever its actions.
+    OVS reports NO_MATCH for a flow of priority 0 that matches everything, with any actions.
     """
     for kind, body in _tlvs(flow.tail, 4):
         if kind not in (3, 4):  # write and apply actions

@@ -42,7 +42,7 @@ _OUT = struct.Struct("!8xIIH6x")
 
 
 class Cabled(Member):
-    """A switch whose cables lead to others: it hands on the BPDUs that it is told to send."""
+    """A switch whose cables lead to others: it forwards the BPDUs of its packet-outs."""
 
     def __init__(self, port: int, dpid: int) -> None:
         super().__init__(port, dpid)
@@ -57,7 +57,7 @@ class Cabled(Member):
             self.ports = every
 
     def _parts(self, kind: int, request: bytes) -> list[bytes]:
-        """Its ports have addresses and names of their own: bridges are told apart by them."""
+        """Its ports have unique addresses and names, which distinguish bridges."""
         if kind != of.MP_PORT_DESC:
             return super()._parts(kind, request)
         descriptions = []

@@ -1,11 +1,11 @@
 """How fast a bridge knows its hosts again after a flush, and what a flooding neighbour changes.
 
-One ovs-vswitchd with its userspace datapath in a network namespace of its own; a bridge under
+One ovs-vswitchd with its userspace datapath in a separate network namespace; a bridge under
 ofapp, as it is shipped, and one with NORMAL in turn, with the same ports.  Behind port 1 are many
 hosts, each of which sends a frame now and then, all together at an even rate; what port 2 sends
 meanwhile to hosts among them reaches the monitor on port 3 while the bridge does not know them.
 
-Then hosts that nobody knows speak on port 2, one after the other, while port 1 is quiet and while
+Then unknown hosts speak on port 2, one after the other, while port 1 is quiet and while
 it floods with addresses that it has invented.  From port 3 a frame goes to each, sooner or later
 after its first one: if it reaches port 1, too, the host was not known yet.
 """

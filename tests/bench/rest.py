@@ -52,7 +52,7 @@ class Api:
 
 
 def entries(page: Any) -> list[Any]:
-    """The list in a page, whatever its key."""
+    """The list in a page, under any key."""
     if isinstance(page, list):
         return page
     return next(value for value in page.values() if isinstance(value, list))

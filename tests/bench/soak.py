@@ -36,7 +36,7 @@ from tests.bench.rest import Api
 from tests.bench.storms import GOOD, served
 
 STORM, CALM = 50.0, 10.0
-"""Seconds that everybody storms, and that nobody does, in turn."""
+"""Seconds of storms, and of quiet, in turn."""
 HOSTS, LIFE = 25, 30.0
 """Hosts of a good switch that are new each second, and seconds after which they age out."""
 STOP_EVERY, STOPS = 170.0, (3.0, 5.0, 8.0)

@@ -143,7 +143,7 @@ def _event_counts(api: Api) -> str:
 
 
 def rest(switches: int, seconds: float) -> Row:
-    """Nothing happens: what there is to compare with."""
+    """Nothing happens: the base for comparison."""
     with served(switches) as (controller, fleet):
         _watch(fleet, 3)
         watch = Watch(fleet, controller)

@@ -2,8 +2,8 @@
 
 Links of a mesh go down, or come up again, the controller is killed a moment later and comes back.
 Four hosts say numbered broadcast frames all the while; one that arrives twice has gone round.  The
-bridges stay up from one kill to the next, on an Open vSwitch and in a network namespace of their
-own, so a kill costs little more than it takes to heal.
+bridges stay up from one kill to the next, on a separate Open vSwitch in a network
+namespace, so a kill costs little more than it takes to heal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long a member of a cluster takes to look after a switch that it takes over, by its hosts.
+"""How long a member of a cluster takes to serve a switch that it takes over, by its hosts.
 
     tests/bench/run takeover                                 some minutes
     tests/bench/run takeover --hosts 10,10000 --turns 5

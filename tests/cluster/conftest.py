@@ -30,7 +30,7 @@ def made_ring() -> Iterator[Site]:
 @pytest.fixture(name="ring")
 def whole_ring(made_ring: Site) -> Site:
     """Three switches with partners and three members, of which the test before left none harmed;
-    otherwise all are started anew."""
+    otherwise all are started again."""
     if not made_ring.recovers():
         made_ring.renew()
     return made_ring

@@ -33,7 +33,7 @@ class Etcd:
 
     @property
     def endpoints(self) -> str:
-        """What members are told."""
+        """The endpoints for members."""
         return ",".join(self._nodes.endpoints)
 
     def value(self, key: str) -> bytes | None:
@@ -43,7 +43,7 @@ class Etcd:
         return base64.b64decode(found[0]["value"]) if isinstance(found, list) else None
 
     def fill(self) -> None:
-        """Put what nobody needs until it takes no more: alarm NOSPACE."""
+        """Put useless keys until it takes no more: alarm NOSPACE."""
         with contextlib.suppress(urllib.error.HTTPError):
             for number in itertools.count():
                 key = base64.b64encode(b"/filling/%d" % number).decode()
@@ -91,7 +91,7 @@ class Etcd:
         self._there(lambda: self._nodes.restore(snapshot))
 
     def put(self, key: str, value: bytes) -> None:
-        """As somebody does by hand."""
+        """As an administrator does by hand."""
         self._ask(
             "kv/put",
             {

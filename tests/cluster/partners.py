@@ -73,7 +73,7 @@ class Partner:
         yield Stream(self._side.host, self.host, RATE)
 
     def dropped(self) -> int:
-        """Frames of its own ports for which a switch's sockets had no room, at both sides."""
+        """Frames of the ports for which a switch's sockets had no room, at both sides."""
         drops = dropped(self.switch)
         own = sum(count for name, count in drops.items() if name in self.interfaces)
         return own + sum(dropped(self._side.switch).values())

@@ -5,7 +5,7 @@
      switch 1 ====== switch 2         a ring, here of two: spanning tree closes a port
     h1 h2   x1      h3 h4   x2        h: known hosts that talk; x: listens
 
-Each switch is an Open vSwitch of its own, which logs all that it hears and says by OpenFlow.  With
+Each switch is a separate Open vSwitch, which logs all that it hears and says by OpenFlow.  With
 bonds there are three switches, and two partners of another make (`partners`).
 """
 
@@ -119,7 +119,7 @@ class Switch(OwnSwitch):
         return self.hosts[2]
 
     def follow(self, members: Iterable[Member]) -> None:
-        """Be looked after by these."""
+        """Set its controllers."""
         self.vsctl("set-controller", BRIDGE, *(member.target for member in members))
         for row in self.vsctl("--bare", "--columns=_uuid", "list", "Controller").split():
             settings = ("max_backoff=1000", "inactivity_probe=2000", "connection_mode=out-of-band")
@@ -131,7 +131,7 @@ class Switch(OwnSwitch):
         return output.split().count("true")
 
     def write(self) -> None:
-        """Change a flow, as somebody who asks nobody."""
+        """Change a flow by hand, beside the controllers."""
         self._run("ovs-ofctl", "-O", "OpenFlow13", "add-flow", BRIDGE, "table=250,actions=drop")
 
     def forwards(self) -> bool:
@@ -140,12 +140,12 @@ class Switch(OwnSwitch):
         return one.reaches(other.ip, seconds=1)
 
     def knows(self, mac: str) -> bool:
-        """Whether frames to that address go by a flow of their own."""
+        """Whether frames to that address go by a separate flow."""
         return f"dl_dst={mac}" in self._run("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", BRIDGE)
 
 
 class Hellos(Background):
-    """What a switch says of spanning tree on a port where nobody else does."""
+    """What a switch says of spanning tree on a port where no other bridge does."""
 
     def __init__(self, host: Host) -> None:
         self.times = [time.monotonic()]
@@ -168,7 +168,7 @@ class Hellos(Background):
 
 
 class Newcomer(Background):
-    """A host that nobody knows, which says something ten times a second."""
+    """An unknown host that sends a frame ten times a second."""
 
     def __init__(self, switch: Switch, number: int) -> None:
         self.mac = f"02:0c:{switch.number:02x}:00:{number >> 8:02x}:{number & 255:02x}"
@@ -208,7 +208,7 @@ class Site:
         return next((one.name for one in self.members if one.target == peer), peer or "nobody")
 
     def owner(self, switch: Switch) -> Member:
-        """Who is MASTER, as the switch has it; waits until somebody is, and has it in line."""
+        """Who is MASTER, as the switch has it; waits until a member is, and has it in line."""
         wait_for(lambda: self._owner(switch), "an owner in line", seconds=60)
         return self._owner(switch) or self.owner(switch)
 

@@ -52,7 +52,7 @@ class Tally:
         for turn, seen in enumerate(self.seen, 1):
             assert not seen.strangers, (turn, seen.strangers[:5])
             assert not seen.trees, (turn, seen.trees)
-            # On a busy machine a switch's own sockets overflow, whoever controls it.
+            # On a busy machine a switch's own sockets overflow under any controller.
             assert seen.lost <= seen.dropped + seen.overlooked, f"turn {turn}: {seen}"
             slow = seen.bonds.get("slow", 0)
             assert slow <= seen.bonds_dropped, f"turn {turn}: {seen}"

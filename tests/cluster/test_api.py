@@ -1,4 +1,4 @@
-"""Every member answers for every bridge, and tells who looks after it."""
+"""Every member answers for every bridge, and names its owner."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_each_tells_of_all_that_happened(site: Site) -> None:
 
 
 def test_one_map_at_each(site: Site) -> None:
-    """Of bridges that different members look after, and the cables between them."""
+    """Bridges of different members, and the cables between them."""
     assert len({site.owner(switch).name for switch in site.switches}) == 2
     one, other = (switch.bridge.dpid16 for switch in site.switches)
 

@@ -70,7 +70,7 @@ def bonded(request: pytest.FixtureRequest) -> Iterator[Bonded]:
 
 
 def test_an_outage_of_etcd_costs_nothing(bonded: Bonded, figure: Callable[[str], None]) -> None:
-    """The last owner says again what the partner was told last."""
+    """The last owner repeats the LACPDU that the partner got last."""
     site, before = bonded.site, bonded.partner.expiries()
     assert site.etcd is not None
     there, back = bonded.streams()

@@ -60,7 +60,7 @@ def test_its_disk_is_full(site: Site, tally: Tally) -> None:
 
 
 def test_its_history_is_compacted_while_a_member_is_cut_off(site: Site) -> None:
-    """What the member missed it reads anew when it is back."""
+    """The member reads again what it missed when it is back."""
     assert site.etcd is not None
     owner = site.owner(site.switches[0])
     away, asked = (member for member in site.members if member is not owner)

@@ -161,7 +161,7 @@ def slow(seconds: float) -> Callable[[Site, Etcd], AbstractContextManager[None]]
 
 @contextmanager
 def invalid(site: Site, etcd: Etcd) -> Iterator[None]:
-    """Keys that no member can read, while each is started anew."""
+    """Keys that no member can read, while each is started again."""
     keys = "owners/zzz", "members/zzz", "drained/-", "bridge-zzz.json"
     for key in keys:
         etcd.put(f"/ofapp/default/{key}", b"x")
@@ -259,7 +259,7 @@ def test_the_only_controller_killed_and_started_again_after_10_s(tally: Tally) -
 
 @long
 def test_cut_off_from_etcd_during_a_compaction(ring: Site, tally: Tally) -> None:
-    """A member that looks after a switch: what it missed it reads anew when it is back."""
+    """A member that owns a switch: it reads again what it missed when it is back."""
     assert ring.etcd is not None
     for turn, watch in turns(ring, tally):
         switch = ring.switches[turn % len(ring.switches)]

@@ -21,7 +21,7 @@ KEPT = "02:0d:00:00:00:02"
 
 @pytest.fixture
 def everybody(site: Site) -> Iterator[Site]:
-    """Nobody is drained in the end."""
+    """No member is drained in the end."""
     yield site
     for member in site.members:
         site.members[0].api("POST", f"/v1/cluster/members/{member.name}/undrain")
@@ -49,7 +49,7 @@ def test_what_was_set_goes_with_the_switch(everybody: Site) -> None:
 
 
 def test_the_snapshot_that_counts_is_the_one_whose_mark_the_switch_has(site: Site) -> None:
-    """As soon as the tree rests; else nobody could go on with it."""
+    """As soon as the tree is stable; else no member could continue with it."""
     for switch in site.switches:
         key = Keys().of(f"bridge-{switch.bridge.dpid16}.json")
 

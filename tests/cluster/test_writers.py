@@ -37,5 +37,5 @@ def test_who_was_master_before_writes_out_of_turn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("result", ["Success", "Connection reset by peer", "Broken pipe"])
 def test_what_is_refused_changes_nothing(tmp_path: Path, result: str) -> None:
-    """Also when the refusal finds nobody who would hear it."""
+    """Also when the refusal reaches no member."""
     assert strangers(tmp_path / "log", MASTER + REFUSED % result) == []

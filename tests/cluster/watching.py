@@ -1,4 +1,4 @@
-"""What must not happen whatever befalls a member, watched while it does."""
+"""What no fault of a member may cause, watched during the fault."""
 
 from __future__ import annotations
 

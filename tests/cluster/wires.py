@@ -1,8 +1,8 @@
 """Networks of a cluster's site: a namespace each for who is on them, so that any can be cut off.
 
 Three of them, as one would have them: by `sw` members reach switches, by `et` they reach etcd, and
-by `mm` each other.  Each is a bridge of Linux in its own namespace.  To cut somebody off is to
-take their cable out of the bridge: nobody is told, frames just do not arrive any more.
+by `mm` each other.  Each is a bridge of Linux in its own namespace.  To cut a machine off is to
+take its cable out of the bridge: no end is notified, frames just do not arrive any more.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Wires:
         address = f"{NETS[net]}.{host}"
         sh("ip", "-n", space, "addr", "add", f"{address}/24", "dev", net)
         sh("ip", "-n", space, "link", "set", net, "up")
-        # Nobody fills in checksums on the way.
+        # No device fills in checksums on the way.
         sh("ip", "netns", "exec", space, "ethtool", "-K", net, "tx", "off")
         return address
 

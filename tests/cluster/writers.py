@@ -1,9 +1,9 @@
 """Who wrote to a switch, as the switch itself has it: from the log of what Open vSwitch received.
 
 Each line bears a time and the controller that the connection leads to.  A message that changes the
-switch is a *write* when the switch did not refuse it as a slave's; it does so also where nobody is
-there any more to hear it, as when what a member had sent before it was cut off arrives late.  Whose
-turn it is follows from the role requests that it granted: whoever it made MASTER last.
+switch is a *write* when the switch did not refuse it as a slave's; it does so also without a
+member that would hear it, as when frames of a member that was cut off arrive late.  The rightful
+writer follows from the role requests that the switch granted: the one it made MASTER last.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """A role that the switch gave somebody."""
+    """A role that the switch granted."""
 
     time: float
     peer: str
@@ -123,7 +123,7 @@ class Log:
 def _master(before: Master, found: re.Match[str]) -> Master:
     """After what such a line says."""
     peer = found["peer"]
-    if found.re is _CONNECTED:  # a new connection is nobody's yet
+    if found.re is _CONNECTED:  # a new connection has no owner yet
         return (None, before[1]) if before[0] == peer else before
     if found["way"] == "received" or found["kind"] != "ROLE_REPLY":
         return before

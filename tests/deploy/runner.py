@@ -118,7 +118,7 @@ def _forked(order: dict[str, Any]) -> dict[str, Any]:
             os._exit(_child(order, writing, said.fileno()))
         os.close(writing)
         with os.fdopen(reading) as pipe:
-            # A stopped child keeps the pipe: the tests wait for its end, whoever brings it about.
+            # A stopped child keeps the pipe: the tests wait for its end by any cause.
             steps = pipe.read().splitlines()
         _, status = os.waitpid(child, 0)
         said.seek(0)

@@ -100,7 +100,7 @@ class Site:
             self.router,
         )
         for namespace, name in ((self.host, nic), (self.router, far)):
-            # Nobody fills in checksums on the way through a userspace datapath.
+            # No device fills in checksums on the way through a userspace datapath.
             self._in(namespace, "ethtool", "-K", name, "tx", "off")
             self._in(namespace, "ip", "link", "set", name, "up")
 

@@ -1,5 +1,5 @@
-"""Two NICs at once become one port of the bridge, against a switch that nobody here wrote: Open
-vSwitch with an LACP bond of its own, which passes frames over one cable while nobody speaks LACP.
+"""Two NICs at once become one port of the bridge, against an independent switch: Open
+vSwitch with its own LACP bond, which passes frames over one cable while no LACPDU comes.
 
     host eth0, eth1 === switch --- router
 """
@@ -75,7 +75,7 @@ class BondedSite(Site):
 
 
 class LacpSite(BondedSite):
-    """A switch that wants LACP, and passes frames over the first cable while nobody speaks it."""
+    """A switch that wants LACP, and passes frames over the first cable while no LACPDU comes."""
 
     def __init__(self) -> None:
         super().__init__(NormalSide(9), FAST)
@@ -238,7 +238,7 @@ def test_revert_is_killed_and_goes_on(bonded: BondedSite, hand: Runner) -> None:
 
 @pytest.mark.thorough
 def test_two_nics_become_a_static_aggregation() -> None:
-    """Nobody negotiates it: frames go and come by both cables as soon as it is applied."""
+    """Nothing is negotiated: frames go and come by both cables as soon as it is applied."""
     options = ("--nic", "eth0", "--nic", "eth1", "--bond", "static", "--confirm-within", 60)
     with running(StaticSite()) as site:
         before = site.layout()

@@ -15,7 +15,7 @@ from tests.deploy.runner import Runner
 from tests.deploy.site import BEYOND4, HOST4, HOST6, ROUTER4, SECOND4, Site
 from tests.support.waiting import wait_for
 
-NOBODY = "10.77.0.250"
+ABSENT = "10.77.0.250"
 
 
 @contextlib.contextmanager
@@ -116,9 +116,9 @@ def test_what_nobody_confirms_is_put_back(site: Site) -> None:
 
 def test_a_ping_confirms_and_its_absence_does_not(site: Site) -> None:
     said = site.deploy(
-        "apply", "--nic", "eth0", "--confirm-ping", NOBODY, "--confirm-within", 2, check=False
+        "apply", "--nic", "eth0", "--confirm-ping", ABSENT, "--confirm-within", 2, check=False
     )
-    assert f"{NOBODY} did not answer" in said
+    assert f"{ABSENT} did not answer" in said
     assert site.bridges() == []
     assert site.reachable()
     said = site.deploy("apply", "--nic", "eth0", "--confirm-ping", BEYOND4)
@@ -228,7 +228,7 @@ def test_another_nic_and_ports_are_added_and_taken_out_again(applied: Site) -> N
 
 @pytest.mark.parametrize("loss", ["link set br0 down", "tuntap del dev br0 mode tap"])
 def test_recover_mends_what_went_with_open_vswitch(applied: Site, loss: str) -> None:
-    """LOCAL set down loses its routes and IPv6 addresses, LOCAL made anew loses everything."""
+    """LOCAL set down loses its routes and IPv6 addresses, LOCAL created again loses everything."""
     applied.stop("ovs-vswitchd")
     applied.run("ip", *loss.split())
     assert not applied.answers(applied.router, HOST4)

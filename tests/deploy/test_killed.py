@@ -1,4 +1,4 @@
-"""Whoever moves a host is killed at every step in turn: the host is always reachable in the end."""
+"""A move of a host is killed at every step in turn: the host is always reachable in the end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_recovery_is_killed_at_every_step(site: Site, runner: Runner) -> None:
     """And apply's watcher with it: `ofapp deploy recover` alone has to bring the host back."""
     outcome = runner.apply(at=16, watched=False)
     assert outcome.signal == signal.SIGKILL
-    assert not site.answers(site.host, "10.99.0.250")  # nobody is there: what "no" looks like
+    assert not site.answers(site.host, "10.99.0.250")  # no host is there: what "no" looks like
     killed = 0
     while (outcome := runner.recover(at=1)).signal:
         killed += 1

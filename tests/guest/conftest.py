@@ -20,7 +20,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 @pytest.fixture(scope="session")
 def pair(image: Image) -> Iterator[Pair]:
-    """Two guests on one bridge, which has no controller: a module gives it one of its own."""
+    """Two guests on one bridge, which has no controller: a module starts one for it."""
     site = Site(Lab(), image)
     try:
         switch = site.lab.switch()

@@ -28,7 +28,7 @@ MODULES = (
 )
 RATE = 1000
 RETURNS = 2
-"""Times that the pulled cable is plugged in again; each time the peer chooses anew."""
+"""Times that the pulled cable is plugged in again; each time the peer chooses again."""
 FAST, SLOW, STATIC = Mode("active", "fast"), Mode("active", "slow"), Mode("off")
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 

@@ -1,7 +1,7 @@
 """A libvirtd of our own: without systemd, with its own folders, and gone with all its guests.
 
 It runs in a mount namespace, where its folders are ours, and in a process namespace, which ends
-whatever it has started.  Its network is the machine's: Open vSwitch and the taps are there.
+all that it has started.  Its network is the machine's: Open vSwitch and the taps are there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Small virtual machines: QEMU without KVM, one NIC, a shell on the serial line.
 
-TCG sets the speed, not the bridge: these guests show who reaches whom.
+TCG sets the speed, not the bridge: these guests show which hosts reach each other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.waiting import wait_for
 
 _markers = itertools.count(1)
 
-# Open vSwitch's userspace datapath hands a frame on as it is: nobody would fill in a checksum, or
+# Open vSwitch's userspace datapath hands a frame on as it is: none would fill in a checksum, or
 # cut a large segment, that the guest leaves to its NIC.
 NO_OFFLOADS = ",".join(
     f"{feature}=off"
@@ -108,7 +108,7 @@ class Guest:
         )
         try:
             wait_for(self._ready, "QEMU to listen", seconds=20)
-            self.shell = Shell(self.path("serial"))  # at once: what is said to nobody is lost
+            self.shell = Shell(self.path("serial"))  # at once: output without a reader is lost
         except BaseException:
             self._end()
             raise

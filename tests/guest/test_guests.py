@@ -50,7 +50,7 @@ def test_the_bridge_knows_each_guest_at_its_tap(place, controller):
 
 
 def test_a_file_arrives_whole_over_tcp(place):
-    """Stalls here, and nowhere else, when nobody fills in checksums or cuts large segments."""
+    """Stalls here, and nowhere else, when no device fills in checksums or cuts large segments."""
     one, other = place.guests
     one.shell.run("dd if=/dev/urandom of=/www/file bs=64k count=16 && httpd -h /www")
     wanted = one.shell.run("md5sum </www/file").split()[0]

@@ -50,7 +50,7 @@ def test_the_kernel_forwards(facts):
 @pytest.mark.parametrize("other", ["normal", "linux"])
 @pytest.mark.parametrize("kind", ["tcp_mbps", "small_fps"])
 def test_it_is_about_as_fast(facts, figure, kind, other):
-    """Established traffic stays in the kernel, whoever has set up its flows."""
+    """Established traffic stays in the kernel under any controller."""
     assert facts["speed"]["packet_ins"] == 0
     runs = facts["speed"][kind]
     ratios = [ours / theirs for ours, theirs in zip(runs["ofapp"], runs[other], strict=True)]

@@ -46,7 +46,7 @@ def network() -> Iterator[Network]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was tried with whom: the port that blocks, and the seconds until all hosts hear all."""
+    """The measured combinations: the port that blocks, and the seconds until all hosts hear all."""
     if not matrix:
         return
     terminalreporter.section("interoperability of spanning tree")

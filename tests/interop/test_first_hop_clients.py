@@ -124,7 +124,7 @@ def test_an_address_is_probed_before_use(site: Site) -> None:
                 if (frame[12:14], frame[28:32]) == heads
             }
 
-        wait_for(probed, "the probe of its own address")
+        wait_for(probed, "the probe of its address")
         assert probed() == {ip_address(one.address(4) or "").packed}
 
 

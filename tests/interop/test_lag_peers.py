@@ -1,4 +1,4 @@
-"""An aggregation of ofapp and one of Open vSwitch's own: LACP that nobody here wrote, and a bond
+"""An aggregation of ofapp and one of Open vSwitch's own: independent LACP, and a bond
 that does NORMAL.
 
     host 1 --- ofapp === Open vSwitch --- host 2
@@ -332,7 +332,7 @@ HOSTILE = {
 
 
 def test_malformed_pdus_of_a_partner_change_nothing(pair: Pair) -> None:
-    """Put into the cable, as only somebody between the two could."""
+    """Put a frame into the cable, as only a host between the two could."""
     cable = pair.cables[0]
     source = "02:0d:00:00:00:01"
     before = expiries(pair)

@@ -42,7 +42,7 @@ class Lldpd:
         self._process = subprocess.Popen(
             [
                 *("ip", "netns", "exec", host.namespace, "lldpd", "-d", "-I", "eth0"),
-                *("-u", str(self._socket), "-S", "a peer that nobody here wrote"),
+                *("-u", str(self._socket), "-S", "an independent implementation"),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -50,7 +50,7 @@ class Lldpd:
         wait_for(self._socket.exists, "lldpd to listen")
 
     def neighbour(self) -> dict[str, Any] | None:
-        """Whom it hears."""
+        """The neighbours that it hears."""
         said = json.loads(
             self._host.run(
                 "lldpcli", "-u", self._socket, "-f", "json0", "show", "neighbors", "details"
@@ -65,7 +65,7 @@ class Lldpd:
         self._process.wait(10)
 
     def close(self) -> None:
-        """Whatever it does."""
+        """All that it does."""
         with suppress(ProcessLookupError):
             self._process.kill()
         self._process.wait(10)
@@ -96,7 +96,7 @@ def test_both_hear_each_other_and_forget_who_says_goodbye(
     with closing(Lldpd(host)) as lldpd:
         wait_for(lambda: heard() and lldpd.neighbour(), "both to hear", seconds=30)
         (known,) = heard()
-        assert known["system_description"] == "a peer that nobody here wrote"
+        assert known["system_description"] == "an independent implementation"
         assert known["port_description"] == "eth0"
         assert (known["port_id"], known["own"]) == (host.mac, None)
         us = lldpd.neighbour()

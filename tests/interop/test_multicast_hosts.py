@@ -1,6 +1,6 @@
 """Linux hosts as members and senders, the Linux bridge as the querier of their LAN.
 
-Every host's wire is listened to: members get every frame of a stream, nobody else any.
+Every host's wire is listened to: members get every frame of a stream, other hosts none.
 """
 
 from __future__ import annotations

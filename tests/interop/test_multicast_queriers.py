@@ -155,7 +155,7 @@ phyint eth0 downstream ratelimit 0 threshold 1
 
 @pytest.fixture
 def daemon() -> Iterator[Callable[..., None]]:
-    """Runs a program in a host, with a /run of its own; ends it."""
+    """Runs a program in a host, with a separate /run; ends it."""
     running: list[subprocess.Popen[bytes]] = []
 
     def run(host: Host, *command: str) -> None:

@@ -1,6 +1,6 @@
 """Queriers without an address: every Linux bridge with mcast_querier 1, and this bridge's default.
 
-Linux asks IGMPv2 questions unless told otherwise, and keeps IGMPv2 reports from ports where it has
+Linux asks IGMPv2 questions by default, and keeps IGMPv2 reports from ports where it has
 heard no querier or router [measured with 6.18]: who is a member behind it, is not known here.
 """
 
@@ -77,7 +77,7 @@ def test_a_linux_bridge_that_asks_from_nowhere(lab: Lab, controller: Controller,
         streams.wait(streams.start(sender, GROUP), {member, linux, far}, seconds=10)
         streams.wait(streams.start(quiet, GROUP), {member, far}, seconds=10)
         streams.wait(streams.start(sender, OTHER), {linux}, seconds=10)
-        # It asks no more: nobody does, and all floods.
+        # It asks no more, nor does another: all floods.
         set_querier(linux, "mcast_querier", 0)
         wait_forwarding(controller, switch, "flood", 4, seconds=15)
         streams.wait((sender, GROUP), {member, silent, linux, far, quiet}, seconds=10)

@@ -1,4 +1,4 @@
-"""One loop of two bridges of `ofapp` and one of somebody else's, as root and as non-root.
+"""One loop of two bridges of `ofapp` and one of another vendor, as root and as non-root.
 
     A --- B
      \\   /      A has a better priority than B; P's decides its role.

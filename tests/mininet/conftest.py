@@ -1,4 +1,4 @@
-"""A network of switches that the module's controller looks after."""
+"""A network of switches that the module's controller manages."""
 
 from __future__ import annotations
 

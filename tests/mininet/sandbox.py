@@ -1,4 +1,4 @@
-"""A machine of its own for `mn`: network, processes, /run, /tmp, Open vSwitch; all end with it.
+"""A separate machine for `mn`: network, processes, /run, /tmp, Open vSwitch; all end with it.
 
 `mn` names its switches s1, s2, ... and replaces what it finds by that name; and when it fails it
 kills by name and removes every bridge of Open vSwitch.  In here there is nothing else to find.

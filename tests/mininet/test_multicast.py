@@ -62,7 +62,7 @@ def test_without_a_querier_nothing_breaks(lab: Lab, controller: Controller) -> N
     meetings = 0
 
     def neighbours_meet() -> None:
-        """By neighbour discovery alone: nobody remembers anybody."""
+        """By neighbour discovery alone: no host has an entry."""
         nonlocal meetings
         for host, other in zip(hosts, hosts[1:] + hosts[:1], strict=True):
             host.run("ip", "-6", "neigh", "flush", "dev", "eth0")

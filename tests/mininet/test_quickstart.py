@@ -60,7 +60,7 @@ def clean() -> Iterator[None]:
 
 @pytest.fixture
 def taken_ports() -> Iterator[None]:
-    """Somebody listens on 6653 and 8080, if nobody did yet."""
+    """A process listens on 6653 and 8080."""
     with contextlib.ExitStack() as stack:
         for port in (6653, 8080):
             sock = stack.enter_context(socket.socket())
@@ -134,7 +134,7 @@ def test_interrupted_it_leaves_nothing():
     wait_for(lambda: left_over() == [], "everything to be gone")
 
 
-@pytest.mark.thorough  # it downloads all packages anew
+@pytest.mark.thorough  # it downloads all packages again
 def test_on_a_fresh_clone(tmp_path):
     clone = tmp_path / "clone"
     sh("git", "clone", "-q", "--depth=1", f"file://{ROOT}", clone, seconds=60)

@@ -93,7 +93,7 @@ def test_a_host_that_moved_while_the_controller_was_away(network, controller, ba
     controller.kill9()
     lab.plug(mover, right)
     with mover.wire() as wire:
-        wire.send(frame(witness.mac, mover.mac, b"nobody learns this"))
+        wire.send(frame(witness.mac, mover.mac, b"not learned"))
     if back_on_the_old_port:
         lab.plug(mover, left)
     controller.start()

@@ -20,7 +20,7 @@ from tests.support.network import Cable, Network
 
 @pytest.fixture(scope="module")
 def controller() -> Iterator[Controller]:
-    """Spanning tree as it is when nobody configures anything."""
+    """Spanning tree with the default configuration."""
     controller = Controller("defaults: {stp: {}}")
     try:
         controller.start()
@@ -128,7 +128,7 @@ def test_links_and_switches_fail_and_come_back(
 
 
 def test_a_cable_that_comes_and_goes_all_the_time(network: Network, controller: Controller) -> None:
-    """Faster than anything converges: whatever state a port was in, nothing may loop."""
+    """Faster than anything converges: from any state of a port, nothing may loop."""
     mesh(network, 4)
     chance = random.Random(17)
     with Census(network.hosts, interval=0.02) as census:

@@ -155,7 +155,7 @@ class TestControllerGone:
 
             census.phase("orphaned")
             controller.kill9()
-            # P hears nobody: it takes itself for the root after max age, and would open its
+            # P hears no bridge: it takes itself for the root after max age, and would open its
             # blocked port two forward delays later.
             danger = TRAP_TIMEOUT + TIMERS["max_age"] + 2 * TIMERS["forward_delay"] + 2
             quiet_for(census, danger)

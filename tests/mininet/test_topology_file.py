@@ -62,7 +62,7 @@ def test_mn_finds_what_it_needs_and_loses_no_name_of_its_own(path: Path) -> None
 
 
 def test_the_real_mininet_is_not_shadowed() -> None:
-    """Where this folder's parent is on the path, as for whoever starts Python in the repository."""
+    """Where this folder's parent is on the path, as where Python is started in the repository."""
     done = subprocess.run(
         ["/usr/bin/python3", "-c", "import mininet.net; print(mininet.__file__)"],
         cwd=FOLDER.parent,

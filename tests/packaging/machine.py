@@ -1,7 +1,7 @@
 """A Debian machine for a test: this one's files under an overlay, booted by its own systemd.
 
 Installing a package or starting units there leaves this machine as it was.  Processes, links,
-mounts and control groups are in namespaces of their own and end with it.
+mounts and control groups are in separate namespaces and end with it.
 """
 
 from __future__ import annotations

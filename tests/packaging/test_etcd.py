@@ -111,7 +111,7 @@ def test_ofapp_has_all_that_it_needs(folder: Path) -> None:
     etcd = client(folder)
     batches: list[Changes] = []
     etcd.watch("/ofapp/x/", batches.append)
-    wait_for(lambda: batches, "what there is", sleep=hub.sleep)
+    wait_for(lambda: batches, "the present keys", sleep=hub.sleep)
     lease = etcd.grant(10)
     claim = etcd.transact([absent("/ofapp/x/claim")], [Put("/ofapp/x/claim", b"", lease.number)])
     assert claim.done

@@ -57,7 +57,7 @@ def port(name: str) -> PortSection:
     """What the example configuration tells the port of that interface."""
     target = interface(name).find("target").get("dev")
     assert len(target) <= IFNAMSIZ
-    assert not target.startswith("vnet"), "libvirt would name it anew"
+    assert not target.startswith("vnet"), "libvirt would rename it"
     return load_config(FOLDER / "ports.yaml").bridge(1, "br0").port(target, 5)
 
 

@@ -1,6 +1,6 @@
 """A headless Chromium, and what a person does with it.
 
-Whatever the page asks for, and whatever its policy refuses, is kept by the browser's own log.
+All requests of the page, and all that its policy refuses, are kept by the browser's own log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SECONDS = 60
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Wait for what a page shows, or has done; while it is drawn anew, elements come and go."""
+    """Wait for what a page shows, or has done; while it is drawn again, elements come and go."""
 
     def holds() -> bool:
         try:
@@ -69,7 +69,7 @@ class Browser:
             raise AssertionError(f"{error}; it lacks {missing()} in:\n{self.text[:2000]}") from None
 
     def forget(self) -> None:
-        """Whatever the test before has left open."""
+        """Close what the previous test has left open."""
         self.js("document.querySelector('dialog')?.close()")
         self.complaints()
 
@@ -83,7 +83,7 @@ class Browser:
         def look() -> bool:
             try:
                 found[:] = [one for one in self.all(css) if one.is_displayed() and says in one.text]
-            except WebDriverException:  # it was drawn anew meanwhile
+            except WebDriverException:  # it was drawn again meanwhile
                 return False
             return bool(found)
 
@@ -91,7 +91,7 @@ class Browser:
         return found[0]
 
     def click(self, css: str, says: str = "") -> None:
-        """Press what is there; what is drawn anew at that moment is pressed again."""
+        """Press an element; one that is drawn again at that moment is pressed again."""
 
         def press() -> bool:
             try:

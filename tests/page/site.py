@@ -141,7 +141,7 @@ class Site:
         assert self.controller.api("POST", path, bound).status in (200, 201)
 
     def introduce(self, bridge: Bridge, port: int, name: str, description: str) -> None:
-        """Somebody says by LLDP who they are, which is their port, and their chassis, as well."""
+        """A neighbour announces its name, port and chassis by LLDP."""
         own = name.encode()
         more = [tlv(kind, own) for kind in (Type.SYSTEM_NAME, Type.PORT_DESCRIPTION)]
         more.append(tlv(Type.SYSTEM_DESCRIPTION, description.encode()))

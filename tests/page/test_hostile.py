@@ -47,7 +47,7 @@ ABOUT = "<b id=evil>a phone</b><script>alert(2)</script>"
 
 @pytest.fixture(scope="module")
 def introduced(site: Site) -> None:
-    """Behind a port of br3 somebody is called badly, and describes itself worse."""
+    """A neighbour on a port of br3 has markup in its name and its description."""
     site.introduce(site.bridges[2], PLAIN, NEIGHBOUR, ABOUT)
 
     def known() -> bool:
@@ -86,7 +86,7 @@ def test_a_name_is_text_in_the_question_and_in_the_answer(page: Browser, site: S
 
 
 def test_the_policy_is_enforced(window: Browser) -> None:
-    """What a mistake of ours would let in does not run, asks nobody, and is complained of."""
+    """What a mistake of ours would let in does not run, sends no request, and is reported."""
     window.open()
     window.reads("br1")
     window.complaints()
@@ -115,7 +115,7 @@ def test_the_policy_is_enforced(window: Browser) -> None:
 
 @contextmanager
 def elsewhere(body: str) -> Iterator[str]:
-    """Somebody else's page."""
+    """A page of another site."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Whoever is not known sees a login; a token makes a session, which no script can read."""
+"""A user without a session sees a login; a token makes a session, which no script can read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def closed() -> Iterator[Controller]:
 
 @pytest.fixture
 def visitor(closed: Controller) -> Iterator[Browser]:
-    """Somebody with an empty browser."""
+    """A user with an empty browser."""
     with browser(f"http://127.0.0.1:{closed.api_port}/") as visitor:
         yield visitor
 

@@ -1,4 +1,4 @@
-"""For whoever reads it: by keyboard, with a screen reader, in the dark, on a phone."""
+"""The page for every reader: by keyboard, with a screen reader, in the dark, on a phone."""
 
 from __future__ import annotations
 

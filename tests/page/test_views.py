@@ -1,4 +1,4 @@
-"""Every view shows what there is, also where a name is markup."""
+"""Every view shows all objects, also where a name is markup."""
 
 from __future__ import annotations
 

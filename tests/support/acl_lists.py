@@ -17,6 +17,6 @@ def rules_of(given_rules: list[Settings]) -> tuple[AclRule, ...]:
 
 
 def bridge_with(**lists: tuple[AclRule, ...]) -> Bridge:
-    """A port of its own for each list, and a port that has none."""
+    """A separate port for each list, and a port without one."""
     ports = {f"to-{name}": PortParams(policy=PortPolicy(acl=name)) for name in lists}
     return Bridge(1, BridgeParams(ports=ports, policies=Policies(acls=lists)))

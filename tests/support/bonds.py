@@ -1,9 +1,9 @@
 """Two sides of an aggregation with cables between them, each with a host behind it.
 
-A side is a namespace: here Open vSwitch with its own bond on a bridge that does NORMAL, which
-nobody here wrote, and ofapp's switch; Linux's bonds are in `kernelbonds`.  Each Open vSwitch is
-one of its own, so that what happens to one is not seen by the other.  Cables can be cut, as
-somebody pulls them, or deafened one way, as a broken transceiver is.
+A side is a namespace: here Open vSwitch with its own bond on a bridge that does NORMAL, and
+ofapp's switch; Linux's bonds are in `kernelbonds`.  Each Open vSwitch is a separate one, so that
+what happens to one is not seen by the other.  Cables can be cut, as a person pulls them, or
+deafened one way, as a broken transceiver is.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Cable:
     panel: str
 
     def cut(self) -> None:
-        """Both ends lose their carrier, and nobody has set anything down there."""
+        """Both ends lose their carrier, and no interface was set down there."""
         self._group("down")
 
     def restore(self) -> None:
@@ -101,10 +101,10 @@ def cable(left: str, right: str, panel: str = "") -> Cable:
     """A cable between two namespaces; its ends are no ports yet.
 
     panel: the patch panel's namespace, the left one without it.  Open vSwitch looks at all its
-    flows anew when it hears of any interface of its namespace, and not again within five
+    flows again when it hears of any interface of its namespace, and not again within five
     milliseconds: where frames are counted, it should not hear of the panel's first.
 
-    Checksums and large segments are left to nobody: a userspace datapath does neither.
+    Checksums and large segments are left to no other: a userspace datapath does neither.
     """
     number = next(_numbers)
     panel = panel or left
@@ -173,7 +173,7 @@ class Side:
 
 
 class NormalSide(Side):
-    """Open vSwitch with a bond, and LACP, of its own."""
+    """Open vSwitch with its own bond and LACP."""
 
     def __init__(self, number: int, datapath: str = "netdev", bond_mode: str = "") -> None:
         self.switch = OwnSwitch(PROGRAM, datapath=datapath)

@@ -21,7 +21,7 @@ from tests.support.waiting import wait_for
 
 ETHERTYPE = 0x88B6  # for local experiments (IEEE 802), the lab's other frames have 0x88B5
 STORM = 2_000
-"""Surplus frames after which nobody needs to count on."""
+"""Surplus frames after which counting ends."""
 
 _BODY = struct.Struct("!IHI")
 
@@ -96,7 +96,7 @@ class Census(Background):
             )
 
     def too_often(self, sender: int, receiver: int, number: int) -> None:
-        """The frame of a round has come once more, or to whom it is from."""
+        """The frame of a round has come once more, or to its sender."""
         self.surplus.append((self._phase_of(number), sender, receiver, number))
 
     def missing(self, number: int) -> list[tuple[int, int]]:

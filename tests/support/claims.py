@@ -66,7 +66,7 @@ def fragment(following: int, offset: int = 0, more: bool = False) -> bytes:
 
 
 def fragmented4(packet: bytes, offset: int, more: bool) -> bytes:
-    """An IPv4 packet as a fragment.  Nobody here reads the checksum of its header."""
+    """An IPv4 packet as a fragment.  No test reads the checksum of its header."""
     return packet[:6] + struct.pack("!H", more << 13 | offset) + packet[8:]
 
 

@@ -96,7 +96,7 @@ class FakeEtcd:
         }
 
     def wipe(self) -> None:
-        """It begins anew, with nothing."""
+        """Begin again, with nothing."""
         self.restore((1, {}, {}, [], 0))
 
     def deliver(self) -> None:
@@ -122,7 +122,7 @@ class FakeEtcd:
             if old is not None or record is not None:
                 self.history.append(Change(operation.key, record, revision))
                 self.revision = revision
-        revision = self.revision  # whoever hears of it may change something, too
+        revision = self.revision  # a watcher may change something, too
         if not self.delayed:
             self.deliver()
         return revision
@@ -278,7 +278,7 @@ class FakeWatch:
     def catch_up(self) -> None:
         """Tell what is new, where the client can hear it."""
         if self._delivering:
-            return  # what it does about a change is told when it is back
+            return  # it gets changes when it is back
         self._delivering = True
         try:
             while (changes := self._next()) is not None:

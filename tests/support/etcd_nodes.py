@@ -1,4 +1,4 @@
-"""Real etcd, of one node or several, on ports of its own and with its files in memory."""
+"""Real etcd, of one node or several, on separate ports and with its files in memory."""
 
 from __future__ import annotations
 

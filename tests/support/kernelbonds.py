@@ -1,4 +1,4 @@
-"""Bonds nobody here wrote, of Linux: the bonding driver, and team with teamd.
+"""Bonds of Linux: the bonding driver, and team with teamd.
 
 Their drivers are in user-mode Linux's kernel and seldom in a container's, so what is here runs
 inside (tests.guest).  The host of such a side is the namespace itself: its eth0 is the bond.
@@ -141,7 +141,7 @@ class TeamSide(LinuxSide):
             "link_watch": {"name": "ethtool"},
             "ports": {end.interface: {} for end in ends},
         }
-        # It stays, and would hold the pipes of whoever reads what it says.
+        # It stays, and would hold the pipes of its reader.
         self.host.run("sh", "-c", 'exec teamd -d -c "$0" >/dev/null 2>&1', json.dumps(config))
 
     def _dissolve(self) -> None:

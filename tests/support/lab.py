@@ -320,7 +320,7 @@ class Lab:
         quiet(switch.name)
 
     def host(self, home: Switch | None = None) -> Host:
-        """A host, plugged into a switch unless told otherwise."""
+        """A host, plugged into a switch by default."""
         number = len(self.hosts) + 1
         host = Host(f"{self.tag}h{number}", f"{self.tag}p{number}", number)
         self.hosts.append(host)
@@ -332,7 +332,7 @@ class Lab:
         )
         quiet(host.plug)
         sh("ip", "link", "set", host.plug, "up")
-        # Nobody else fills in checksums on the way through a userspace bridge.
+        # No device fills in checksums on the way through a userspace bridge.
         host.run("ethtool", "-K", "eth0", "tx", "off")
         for words in (
             "link set lo up",
@@ -400,7 +400,7 @@ class Lab:
     def settle(self, seconds: float = 45) -> None:
         """Wait until broadcasts pass from every host to every other: spanning tree has opened up.
 
-        The frames come from addresses of their own, so that the hosts' are not learned from them.
+        The frames come from separate addresses, so that the hosts' are not learned from them.
         """
         wires = [(host, host.wire()) for host in self.hosts]
         probes = {

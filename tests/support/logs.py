@@ -17,7 +17,7 @@ _running: list[Logged] = []
 
 
 def watch(thing: Logged) -> None:
-    """Show its logs with whatever fails from now on."""
+    """Show its logs with all that fails from now on."""
     if thing not in _running:
         _running.append(thing)
 

@@ -17,7 +17,7 @@ QUICK = {
     "mcast_last_member_interval": 0.1,
     "mcast_query_response_interval": 0.1,
 }
-"""Intervals with which nobody waits for long: a leave takes 0.2 s."""
+"""Intervals with short waits: a leave takes 0.2 s."""
 
 
 class HasDpid(Protocol):
@@ -62,7 +62,7 @@ def wait_entry(
 
 
 def wait_restricted(bridge: Bridge, ports: set[int], *, family: int = 4, vid: int = 0) -> None:
-    """Wait until groups that nobody joined go to these ports (the routers) alone."""
+    """Wait until groups without members go to these ports (the routers) alone."""
     wait_entry(bridge, str(family), ports, vid=vid)
 
 

@@ -9,7 +9,7 @@ sent over its own connection, accepted only in a later round of that loop.  So o
 that follows ``receive`` is answered, the frame has left by every port it leaves by:
 :meth:`VSwitchd.barrier` uses that, and it is why a test may say that a frame did *not* come.
 
-The clock is stopped at start.  OVS's own reconnect backoff runs on it as well, so whoever waits
+The clock is stopped at start.  OVS's own reconnect backoff runs on it as well, so a test that waits
 for a connection has to warp while waiting (``tick=vswitchd.step``).
 """
 
@@ -348,7 +348,7 @@ class Bridge:
         return {number for number, count in out.items() if count}
 
     def deliver(self, port: int, frame: bytes) -> dict[int, list[bytes]]:
-        """Let *frame* arrive at *port*; what left by which ports, in whatever form."""
+        """Let *frame* arrive at *port*; what left by which ports, in any form."""
         self.forget_sent()
         self.inject(port, frame)
         out = {number: self.sent(number) for number in self.ports}
@@ -357,7 +357,7 @@ class Bridge:
     # --- OpenFlow -----------------------------------------------------------------------------
 
     def set_controller(self, target: str | None) -> None:
-        """Point the bridge at *target* (``tcp:127.0.0.1:PORT``), or at nobody.
+        """Point the bridge at *target* (``tcp:127.0.0.1:PORT``), or at none.
 
         No inactivity probe: a warp of minutes would look to OVS like a silent controller.
         """
@@ -371,7 +371,7 @@ class Bridge:
         )
 
     def disconnect(self) -> None:
-        """Lose the controller.  OVS flushes its flows when it is told that there is none any
+        """Lose the controller.  OVS flushes its flows when it is configured to have none any
         more, so it is reported one that does not answer."""
         self.set_controller("tcp:127.0.0.1:1")
 
@@ -418,7 +418,7 @@ class Bridge:
 
 
 def accepts(path: Path) -> bool:
-    """Whether somebody listens there: a socket is there a moment before."""
+    """Whether a process listens there: a socket is there a moment before."""
     with socket.socket(socket.AF_UNIX) as conn, contextlib.suppress(OSError):
         conn.connect(str(path))
         return True

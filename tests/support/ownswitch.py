@@ -1,4 +1,4 @@
-"""An Open vSwitch of our own, with real ports, in a network namespace and a folder of its own.
+"""An Open vSwitch of our own, with real ports, in a separate network namespace and folder.
 
 DPDK and AF_XDP want settings, and CPUs, that the machine's own Open vSwitch must not be given; and
 two with a userspace datapath do not fit into one network namespace.  The controller joins it there.
@@ -87,7 +87,7 @@ class OwnSwitch(VSwitchd):
             *("ip", "-n", self.namespace, "link", "add", host.plug, "up", "type", "veth"),
             *("peer", "name", "eth0", "netns", host.namespace),
         )
-        # Nobody fills in checksums on the way, or cuts large segments.
+        # No device fills in checksums on the way, or cuts large segments.
         offloads = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
         self.inside("ethtool", "-K", host.plug, *offloads)
         host.run("ethtool", "-K", "eth0", *offloads)

@@ -1,4 +1,4 @@
-"""Many bridges in an Open vSwitch of their own, in a network namespace with their controller."""
+"""Many bridges in a separate Open vSwitch, in a network namespace with their controller."""
 
 from __future__ import annotations
 

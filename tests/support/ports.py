@@ -6,12 +6,12 @@ import random
 import socket
 
 _BELOW_EPHEMERAL = range(20_000, 32_768)
-"""The kernel gives the ports from 32768 on to whoever connects to anything: a port from there, free
+"""The kernel gives the ports from 32768 on to any client: a port from there, free
 now, may be taken before the program that is to listen on it has started."""
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on."""
+    """A TCP port of 127.0.0.1 that no process listens on."""
     while True:
         port = random.choice(_BELOW_EPHEMERAL)
         with socket.socket() as probe:

@@ -11,7 +11,7 @@ LAST_MEMBER = 0.4
 def kernel_querier(
     host: Host, *, igmp: int = 3, mld: int = 2, interval: float = 1.0, use_ifaddr: bool = True
 ) -> None:
-    """Put a bridge over the host's eth0 and let it ask, from an address of its own.
+    """Put a bridge over the host's eth0 and let it ask, from a separate address.
 
     Without mcast_query_use_ifaddr Linux asks from 0.0.0.0, and a switch sees no router there.  With
     a global IPv6 address it asks about MLDv2 groups of global scope from that, and hosts, switches

@@ -1,4 +1,4 @@
-"""Bridges nobody here wrote, with a spanning tree of their own: Linux's and Open vSwitch's two.
+"""Independent bridges with their own spanning trees: Linux's and Open vSwitch's two.
 
 Timers are the shortest that each allows, so that STP takes 8 s and not 30.  Path costs are set
 to 2000, what RSTP makes of 10 Gbit/s, because the old tables of STP are not comparable.

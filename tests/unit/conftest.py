@@ -50,7 +50,7 @@ CORE = {"bridge", "stp", "multicast", "lacp", "lag"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Coverage is asked of the core, and of its own tests: it makes them slower by a half."""
+    """Coverage is measured in tests of the core alone: it makes them slower by a half."""
     for item in items:
         if item.path.parent.name not in CORE:
             item.add_marker(pytest.mark.no_cover)

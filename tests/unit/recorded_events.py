@@ -8,7 +8,7 @@ from tests.support.waiting import wait_for
 
 
 class RecordedEvents(list[Event]):
-    """Events as they are told; called as whoever tells of them calls."""
+    """Events as they are emitted; called like the emitter."""
 
     def __call__(self, _bridge: int | None, event: Event) -> None:
         self.append(event)

@@ -81,7 +81,7 @@ def test_requests_that_overlap_are_not_taken_for_each_other(tmp_path: Path) -> N
     assert [event.data["changes"] for event in events] == [
         [f"{who}'s {number}" for number in range(3)] for who in ("one", "two")
     ]
-    record("by nobody")
+    record("without a user")
     assert len(events) == 2
 
 

@@ -56,7 +56,7 @@ class Exposed:
         return {"Authorization": f"Bearer {made.json()['token']}"}
 
     def client(self, **options: Any) -> httpx.Client:
-        """Somebody from elsewhere who trusts the certificate."""
+        """A client on another machine that trusts the certificate."""
         trust = ssl.create_default_context(cafile=str(self.cert))
         return httpx.Client(verify=trust, base_url=self.url, trust_env=False, **options)
 
@@ -196,7 +196,7 @@ def test_over_the_socket_the_kernel_tells_who_it_is(exposed: Exposed) -> None:
     )
     public = Path("/tmp") / f"ofapp-test-{os.getpid()}.sock"
     public.unlink(missing_ok=True)
-    os.link(exposed.socket, public)  # where nobody is kept from by a directory
+    os.link(exposed.socket, public)  # in a directory that all users can read
     try:
         done = subprocess.run(
             ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3",
@@ -417,7 +417,7 @@ def test_a_session_is_for_its_own_page_alone(exposed: Exposed) -> None:
 
 
 def test_wrong_tokens_are_counted_reported_and_slowed_down(exposed: Exposed) -> None:
-    """Last, as it is this machine that has to wait; whoever was here before does not."""
+    """Last, as it is this machine that has to wait; earlier clients do not."""
     friend = exposed.token()
     with exposed.client() as client:
         assert client.get("/v1/bridges", headers=friend).status_code == 200

@@ -1,4 +1,4 @@
-"""The garbage collector holds nobody up, and finds in the end what nobody thought of."""
+"""The garbage collector delays no task, and finds all garbage in the end."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_whoever_waits_for_an_event_goes_on_when_it_is_set() -> None:
         hub.spawn(wait, name, None)
     hub.spawn(wait, "impatient", 0.01)
     killed = hub.spawn(wait, "killed", None)
-    wait_for(lambda: log, "somebody's patience to end", sleep=hub.sleep)
+    wait_for(lambda: log, "a timeout to end", sleep=hub.sleep)
     assert log == [("impatient", False)]
     hub.kill(killed)
     event.set()

@@ -53,6 +53,8 @@ def in_text(text: str) -> Iterator[tuple[int, str]]:
 
 def in_code(source: str) -> Iterator[tuple[int, str]]:
     """The same for comments and string literals of Python."""
+    if not _WORDS.search(source.replace("\n", " ")):
+        return  # reading tokens is slow
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in (tokenize.COMMENT, tokenize.STRING):
             continue
@@ -117,9 +119,44 @@ def test_code_has_no_words_that_need_a_translation(part: Path) -> None:
     assert not lines, "\n".join(lines)
 
 
+def test_comments_and_messages_of_tests_have_no_words_that_need_a_translation() -> None:
+    files = sorted(path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
+    lines = [
+        f"{path}:{line + 1}: {problem}"
+        for path in files
+        for line, problem in in_code(path.read_text())
+    ]
+    assert not lines, "\n".join(lines)
+
+
+MOST_WORDS = 35
+"""Words of a sentence; 25 is the aim."""
+
+
+def sentences(markdown: str) -> Iterator[str]:
+    """The sentences of paragraphs and lists, without code, tables and headings."""
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. ))|\n(?=#)", markdown):
+        if not re.match(r" {4}|\s*\||#", paragraph):
+            yield from re.split(r"(?<=[.:;?!])\**\s+", " ".join(paragraph.split()))
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "deploy", "ofapp/README.md"])
+def test_sentences_of_documents_are_short(name: str) -> None:
+    path = ROOT / name
+    files = sorted(path.rglob("*.md")) if path.is_dir() else [path]
+    long = [
+        f"{file}: {sentence}"
+        for file in files
+        for sentence in sentences(file.read_text())
+        if len(sentence.split()) > MOST_WORDS
+    ]
+    assert not long, "\n".join(long)
+
+
 def test_documents_and_the_page_have_no_words_that_need_a_translation() -> None:
     files = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     files += [*PACKAGE.rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
+    files.append(ROOT / "tests" / "bench" / "README.md")
     files += (PACKAGE / "api" / "page" / "js").glob("*.js")
     lines = [line for path in sorted(files) for line in problems(path)]
     assert not lines, "\n".join(lines)

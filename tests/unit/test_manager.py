@@ -63,7 +63,7 @@ def test_it_ends_with_status_1_when_its_server_dies(manager, tmp_path):
 
 
 def test_a_server_that_cannot_listen_is_not_said_to(manager, tmp_path):
-    """Somebody took the port after it was found free."""
+    """Another process took the port after it was found free."""
     (tmp_path / "saboteur.py").write_text(
         "from os_ken.base.app_manager import OSKenApp\n"
         "from os_ken.lib import hub\n"
@@ -179,7 +179,7 @@ def test_switches_can_connect_with_chosen_ciphers_only(manager, certificate):
     running.wait_for("listening for switches")
     context = ssl.create_default_context(cafile=str(cert))
     context.check_hostname = False
-    context.maximum_version = ssl.TLSVersion.TLSv1_2  # later ones have ciphers of their own
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # later ones have other ciphers
     with connected(port) as plain, context.wrap_socket(plain) as switch:
         assert switch.cipher()[0] == "ECDHE-ECDSA-AES256-GCM-SHA384"
         assert switch.recv(8)[:2] == b"\x04\x00"
@@ -358,7 +358,7 @@ def test_files_that_cannot_be_used(refused, certificate, tmp_path):
         1, APP, "--config-file", "/nowhere", "--ofp-tcp-listen-port", free_port()
     )
     fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)  # nobody ever writes to it
+    os.mkfifo(fifo)  # no process ever writes to it
     for option in ("--config-file", "--ctl-cert"):
         assert f"cannot read {option} {fifo}: this is not a regular file" in refused(
             1, APP, "--ctl-privkey", key, option, fifo, *port

@@ -1,4 +1,4 @@
-"""Connections: who may speak for a datapath id, and what is forgotten for whom."""
+"""Connections: which may speak for a datapath id, and what is forgotten for others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FakeChannel:
 
 
 class FakeSession:
-    """A session that does nothing and is as alive as it is told."""
+    """A session that does nothing and is alive as set."""
 
     answers = True
 
@@ -184,7 +184,7 @@ class TestAway:
     def test_its_name_goes_to_the_bridge_that_has_it_now(self) -> None:
         net = make()
         net.connections.disconnected(named(net, 1))  # type: ignore[arg-type]
-        assert names(net) == {1: "br0"}  # nobody else wants it
+        assert names(net) == {1: "br0"}  # no other bridge wants it
         named(net, 2)
         assert names(net) == {1: f"{1:016x}", 2: "br0"}
         assert net.bridges[1].former_name == "br0"
@@ -462,7 +462,7 @@ def test_a_switch_that_cannot_be_served_is_let_go_and_reported(
     failed: list[str] = []
 
     def name(_channel: Any) -> str:
-        raise ValueError("nobody thought of it")
+        raise ValueError("not expected")
 
     monkeypatch.setattr(connections, "local_name", name)
     monkeypatch.setattr(
@@ -471,7 +471,7 @@ def test_a_switch_that_cannot_be_served_is_let_go_and_reported(
     net = make()
     monkeypatch.setattr(net.running, "knows_entry", lambda _datapath_id: False)
     connect(net, 1)
-    assert failed == ["nobody thought of it"]
+    assert failed == ["not expected"]
     assert kinds(net) == ["service.fault"]
 
 

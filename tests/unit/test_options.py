@@ -1,4 +1,4 @@
-"""Where the configuration file is when nobody says."""
+"""The default place of the configuration file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written down of a spanning tree, and when; whom a new process waits for."""
+"""What is stored of a spanning tree, and when; which switches a new process waits for."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Kept:
         return effects
 
     def answer(self) -> None:
-        """The switch has carried out what it was told."""
+        """The switch has carried out all changes."""
         self.sessions[1].asked.pop()()
 
     def rest(self) -> None:
@@ -146,7 +146,7 @@ class TestTreeWriter:
     def test_it_is_struck_out_before_it_moves(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         kept.rest()
-        effects = kept.bridge.tick(3.5)  # nobody was heard: edges
+        effects = kept.bridge.tick(3.5)  # no BPDU was heard: edges
         assert isinstance(effects[0], StateChanged)
         assert any(isinstance(effect, SetPortState) for effect in effects)
         kept.report(effects)

@@ -1,4 +1,4 @@
-"""Turns: whoever works without end waits for the others."""
+"""Turns: a task that works without end waits for the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ofapp.openflow.wire.turns import Budget, Share, Turns
 
 
 class Clock:
-    """Time passes when somebody works."""
+    """Time passes when a task works."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -130,10 +130,10 @@ def test_what_ends_by_an_error_is_an_event() -> None:
     events = EventLog()
 
     def work() -> None:
-        raise ValueError("nobody thought of it")
+        raise ValueError("not expected")
 
     hub.watch(events.fault, work)
     passes(3)
     (record,) = events.since(0)
     assert record.event.kind == "service.fault"
-    assert "nobody thought of it" in record.event.message
+    assert "not expected" in record.event.message

@@ -137,7 +137,7 @@ def test_a_reload_is_announced_and_a_hung_event_loop_is_silent(
 def test_without_systemd_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
     watchdog.ready("up")
-    watchdog.watch(lambda: "up")  # returns: there is nobody to tell
+    watchdog.watch(lambda: "up")  # returns: there is no socket to notify
 
 
 def test_an_abstract_socket_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:

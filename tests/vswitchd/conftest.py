@@ -1,6 +1,6 @@
 """Fixtures: an Open vSwitch for each module beside its controller, a bridge for each test.
 
-Whatever is started is ended by its own process id, and its directory removed, also when a test
+All that is started is ended by its process id, and its directory removed, also when a test
 fails.
 """
 

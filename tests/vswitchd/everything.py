@@ -74,7 +74,7 @@ def bring_about(bridge: Bridge, controller: Controller) -> None:
     wait_learned(controller, bridge, KEPT, KEEP, 10)
     bridge.inject(HUB, frame(frames.BROADCAST, FULL))
     wait_learned(controller, bridge, FULL, HUB, 20)
-    # Each move is waited for: a frame by the port that the switch still knows asks nobody.
+    # Each move is waited for: a frame by the port that the switch still knows is not a packet-in.
     for port, vlan in ((HUB, 10), (GUEST, None)):
         bridge.inject(port, frame(frames.BROADCAST, FLAPPING, vlan=vlan))
         wait_learned(controller, bridge, FLAPPING, port, 10)

@@ -86,7 +86,7 @@ class FakeSwitch:
         return False
 
     def handshake(self, dpid: int) -> None:
-        """HELLO, FEATURES and the port list of one port, then whatever is asked until a lull."""
+        """HELLO, FEATURES and the port list of one port, then all requests until a lull."""
         self.send(message(HELLO))
         described = False
         while not described:

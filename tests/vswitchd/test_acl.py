@@ -184,7 +184,7 @@ def web_flows(bridge: Bridge) -> int:
 
 
 def delete_web(bridge: Bridge) -> None:
-    """As somebody does who should not."""
+    """Change the flows as an unauthorized user does."""
     cookie = f"cookie={make_cookie(Feature.ACL, SERIAL):#x}/-1"
     bridge.switch.ofctl("del-flows", bridge.name, cookie)
     assert web_flows(bridge) == 0

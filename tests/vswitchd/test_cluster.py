@@ -276,7 +276,7 @@ def test_a_switch_of_a_controller_in_no_cluster_is_left_alone(
         alone.terminate()
         wait_for(
             lambda: any(site.serves(name, bridge) for name in NAMES),
-            "a member to look after it",
+            "a member to own it",
             tick=vswitchd.step,
             seconds=30,
         )
@@ -296,7 +296,7 @@ def test_without_etcd_all_hold_still_and_flows_stay(site: Site, etcd: EtcdNodes)
         wait_for(
             lambda: len(site.events(owner, "cluster.lost")) > before, "it to be told", seconds=30
         )
-        wait_for(lambda: not site.has(owner), "the owner to hold still")
+        wait_for(lambda: not site.has(owner), "the owner to be on standby")
         assert {flow.identity for flow in bridge.flows()} == flows
         assert bridge.send(2, frames.ethernet(A, frames.host(2))) == {1}
     finally:
@@ -336,7 +336,7 @@ def test_an_aggregation_stands_while_its_bridge_has_another_owner(
 
 
 def test_groups_are_where_they_were_when_the_switch_has_another_owner(site: Site) -> None:
-    """One that a host has joined, and one that somebody has set."""
+    """A group that a host has joined, and one that a user has set."""
     bridge = site.bridge
     owner = site.owner()
     other = site.other(owner)

@@ -1,4 +1,4 @@
-"""Flows that somebody deletes by hand, with a controller that looks by itself twice a minute."""
+"""Flows that a user deletes by hand, with a controller that looks by itself twice a minute."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_all_of_it_and_the_learned_addresses_with_it(
     )
     wait_for(
         lambda: halves(talking, A) == (1, 1),
-        "A to be learned anew",
+        "A to be learned again",
         tick=lambda: talking.inject(1, frames.ethernet(B, A)),
         seconds=AT_ONCE,
     )

@@ -115,7 +115,7 @@ def check_all(bridge: Bridge) -> None:
             if UPLINK not in bridge.deliver(PLACES[port], frame):
                 lost.append((port, name))
         for name, frame in claims.attacks(one):
-            # The controller sends frames of its own: it asks who has a refused address.
+            # The controller also sends frames: it asks which host has a refused address.
             out = bridge.deliver(PLACES[port], frame).values()
             if any(frame[18:] in left for sent in out for left in sent):
                 passed.append((port, name))

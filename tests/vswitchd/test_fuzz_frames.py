@@ -67,7 +67,7 @@ def test_malformed_frames_are_forwarded_and_harm_nobody(
 def test_a_cut_tag_does_not_put_a_host_into_a_vlan(
     bridge: Bridge, controller: Controller, frame: bytes
 ) -> None:
-    """OVS takes such a frame for an untagged one; so must whoever learns from it."""
+    """OVS takes such a frame for an untagged one; so must a bridge that learns from it."""
     bridge.inject(1, frame)
     learn(controller, bridge, 1, port=2)
     assert controller.where(bridge, BAD, 7) is None

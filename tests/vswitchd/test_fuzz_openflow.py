@@ -29,13 +29,13 @@ IN_PORT_1 = struct.pack("!HHII4x", 1, 12, 0x80000004, 1)
 
 
 def packet_in(match: bytes, data: bytes, cookie: int = MISS) -> bytes:
-    """A packet-in with whatever match and data."""
+    """A packet-in with any match and data."""
     head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(data), 1, 40, cookie)
     return message(of.PACKET_IN, head + match + b"\0\0" + data)
 
 
 def flow_removed(match: bytes) -> bytes:
-    """A FLOW_REMOVED of a learned address with whatever match."""
+    """A FLOW_REMOVED of a learned address with any match."""
     head = struct.pack("!QHBBIIHHQQ", LEARNED, 200, 0, 40, 1, 0, 300, 0, 0, 0)
     return message(of.FLOW_REMOVED, head + match)
 

@@ -107,7 +107,7 @@ class TestQuiet:
         learn(controller, bridge, 2, port=2)
         assert bridge.send(1, frames.ethernet(B, A)) == {2}
         assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == {2, 3, LOCAL}
-        learn(controller, bridge, 3, port=3)  # what was told before has been heard by now
+        learn(controller, bridge, 3, port=3)  # earlier reports have been heard by now
         assert controller.where(bridge, A) is None
         assert halves(bridge, A) == (0, 0)
         assert bridge.send(2, frames.ethernet(A, B)) == {1, 3, LOCAL}

@@ -1,4 +1,4 @@
-"""LACP on a real switch, with a neighbour that nobody here wrote: Open vSwitch's own bond, on a
+"""LACP on a real switch, with an independent neighbour: Open vSwitch's own bond, on a
 bridge that does without a controller, at the other end of the members' cables."""
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def test_a_storm_by_one_member_leaves_the_other_alone(
 
 
 def about_the_storm(controller: Controller) -> None:
-    """What was held back is told and counted of the member, with its name."""
+    """What was held back is reported and counted for the member, with its name."""
     for hashed in ("layer2", "layer2+3"):  # a reload looks at the switch's counters
         controller.configure(file(hash=hashed))
         assert controller.api("POST", "/v1/config/reload").status == 200
@@ -264,7 +264,7 @@ def test_a_controller_that_is_killed_and_returns_is_not_missed(
 def test_a_controller_that_ends_speaks_once_more(
     bridge: Bridge, neighbour: Neighbour, controller: Controller
 ) -> None:
-    """So the partner's timeout begins anew."""
+    """The partner's timeout begins again."""
     neighbour.bond()
     both_use(bridge, neighbour, {1, 2})
     before = neighbour.received()

@@ -118,7 +118,7 @@ def test_a_querier_behind_it_gets_reports_by_one_member(bridge: Bridge) -> None:
 def test_a_bond_of_open_vswitchs_own_counts_when_its_lacp_has_enabled_it(
     vswitchd: VSwitchd, bridge: Bridge
 ) -> None:
-    """Nobody speaks LACP at the other end: without a partner the members are not live."""
+    """No device speaks LACP at the other end: without a partner the members are not live."""
     for number in (M1, M2, M3):
         vswitchd.vsctl("del-port", bridge.name, NAMES[number - 1])
     vswitchd.vsctl(

@@ -48,9 +48,9 @@ def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
 
 @pytest.fixture
 def bridge(switch: Bridge, controller: Controller) -> Iterator[Bridge]:
-    """As if new: nobody is known there; afterwards all links are up, and the file as it was."""
+    """As if new: no host is known there; afterwards all links are up, and the file as it was."""
     controller.flush(switch)
-    wait_for(lambda: not learned_flows(switch), "nobody to be known")
+    wait_for(lambda: not learned_flows(switch), "no host to be known")
     yield switch
     for number in sorted(MEMBERS):
         switch.link(number, up=True)

@@ -149,7 +149,7 @@ def test_the_bridges_own_address_is_on_local(bridge: Bridge, controller: Control
     assert bridge.send(1, frames.ethernet(own, A)) == {LOCAL}
     assert bridge.send(1, frames.ethernet(own, A, vlan=9)) == {LOCAL}
     assert [entry["type"] for entry in controller.fdb(bridge, mac=own)] == ["local"]
-    # Somebody else who claims it does not get it.
+    # Another host that claims it does not get it.
     bridge.inject(2, frames.ethernet(frames.BROADCAST, own))
     learn(controller, bridge, 2, port=2)
     assert bridge.send(1, frames.ethernet(own, A)) == {LOCAL}

@@ -46,7 +46,7 @@ def small(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
 
 
 def events(controller: Controller, bridge: Bridge) -> list[dict[str, Any]]:
-    """What was told about limits of *bridge*."""
+    """The events about limits of *bridge*."""
     found = controller.events("fdb.limit")
     return [event for event in found if event["datapath_id"] == bridge.dpid16]
 
@@ -128,7 +128,7 @@ def test_a_flooding_host_is_metered_and_harms_nobody(small: Bridge, controller: 
         small.inject(1, *storm)
         return small.meter_packets()[1] >= len(storm)
 
-    wait_for(metered, "a whole storm to be metered")  # a rate that is raised begins to count anew
+    wait_for(metered, "a whole storm to be metered")  # a rate that is raised begins to count again
     # The meter's tokens come back with time.
     small.switch.warp(2)
     assert controller.flush(small, port=small.port_name(1)) == 5

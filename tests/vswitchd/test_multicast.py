@@ -61,7 +61,7 @@ def controller(controller_factory: Callable[[str], Controller]) -> Controller:
 
 @pytest.fixture
 def asking(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    """A bridge that asks itself; nobody is a router."""
+    """A bridge that is the querier; no host is a router."""
     dpid = next(_unused)
     bridge = vswitchd.add_bridge(dpid=dpid, ports=2)
     bridge.add_port(3, f"fast{dpid:x}")
@@ -90,7 +90,7 @@ def gets(
     return bridge.send(1, mcframes.stream(1, group, source=source, vlan=vlan))
 
 
-# --- nobody asks -----------------------------------------------------------------------------
+# --- no querier -----------------------------------------------------------------------------
 
 
 @both_families
@@ -230,7 +230,7 @@ def test_each_vlan_is_a_world_of_its_own(bridge: Bridge, family: int) -> None:
     wait_entry(bridge, group, {2, ROUTER}, vid=10)
     assert gets(bridge, group, vlan=10) == {2, ROUTER}
     assert gets(bridge, OTHER_GROUPS[family], vlan=10) == {ROUTER}
-    assert gets(bridge, group, vlan=20) == OTHERS  # nobody asks there
+    assert gets(bridge, group, vlan=20) == OTHERS  # no querier there
     assert gets(bridge, group) == OTHERS
     hear_querier(bridge, 2, family=family, vid=20)
     assert gets(bridge, OTHER_GROUPS[family], vlan=20) == {2}
@@ -302,7 +302,7 @@ def test_the_last_member_is_asked_for_before_a_stream_ends(asking: Bridge, famil
     asking.inject(2, mcframes.leave(2, group))
     wait_entry(asking, group, None)
     assert len([frame for frame in queries(asking.sent(2)) if packed(group) in frame]) == 2
-    assert not queries(asking.sent(1))  # only where somebody left
+    assert not queries(asking.sent(1))  # only where a host left
     assert gets(asking, group) == set()
 
 
@@ -371,7 +371,7 @@ def test_the_lower_address_asks(asking: Bridge, controller: Controller, family: 
     wait_querier(lower)
 
 
-# --- what is nobody's to restrict --------------------------------------------------------------
+# --- what must not be restricted --------------------------------------------------------------
 
 
 def test_what_always_floods(bridge: Bridge, controller: Controller) -> None:

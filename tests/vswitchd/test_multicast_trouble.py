@@ -256,7 +256,7 @@ def test_a_host_that_joins_everything_harms_itself(limited: Bridge, controller: 
 
 
 def limits(controller: Controller, bridge: Bridge) -> list[str]:
-    """What was told about limits of *bridge*."""
+    """The events about limits of *bridge*."""
     found = controller.events("mcast.limit.reached")
     return [event["message"] for event in found if event["datapath_id"] == bridge.dpid16]
 

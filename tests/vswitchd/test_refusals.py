@@ -1,4 +1,4 @@
-"""A switch that refuses what it is told: tables with a limit (Open vSwitch's `flow_limit`)."""
+"""A switch that refuses flows: tables with a limit (Open vSwitch's `flow_limit`)."""
 
 from __future__ import annotations
 

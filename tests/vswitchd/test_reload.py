@@ -1,4 +1,4 @@
-"""The file is read again: the switch gets what differs, and nobody else notices."""
+"""The file is read again: the switch gets what differs, and hosts do not notice."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_addresses_of_our_own_wait_for_a_restart(bridge: Bridge, controller: Con
     ],
 )
 def test_warm_is_cold(bridge: Bridge, controller: Controller, history: tuple[str, ...]) -> None:
-    """Whatever came before, the tables are those of the last file on an empty switch."""
+    """After any configuration before, the tables are those of the last file on an empty switch."""
     for own in history:
         configure(controller, bridge, own)
         reload(controller)

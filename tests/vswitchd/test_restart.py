@@ -105,7 +105,7 @@ def test_rebuilt_entries_age_and_move_like_any(talking: Bridge, controller: Cont
 def test_an_address_never_keeps_its_serial_in_another_life(
     talking: Bridge, controller: Controller
 ) -> None:
-    """By it a notice about the flow that it had before is told from one about its flow of now."""
+    """It distinguishes a notice about the former flow from one about the present flow."""
     (before,) = {flow.cookie for flow in learned_flows(talking, A)}
     controller.restart()
     controller.wait_ready(talking)
@@ -120,7 +120,7 @@ def test_hosts_that_moved_meanwhile_are_right_again(
     talking: Bridge, controller: Controller
 ) -> None:
     controller.kill9()
-    talking.inject(3, frames.arp_request(A))  # nobody hears it
+    talking.inject(3, frames.arp_request(A))  # no controller hears it
     controller.start()
     controller.wait_ready(talking)
     assert talking.send(3, frames.ethernet(B, A)) == {2}
@@ -163,7 +163,7 @@ def test_stale_flows_and_orphans_are_removed_foreign_ones_are_not(
     add(33, ours(0x66, old), "priority=7,in_port=9,actions=drop")
     add(40, ours(Feature.PORT), "priority=7,in_port=9,actions=drop")
     add(60, ours(Feature.STATIC), f"priority=200,vlan_tci=0/0xfff,dl_dst={C},actions=output:1")
-    add(  # a destination nobody sends from
+    add(  # a destination that no host sends from
         60,
         ours(Feature.LEARNED, serial=999),
         f"priority=200,vlan_tci=0/0xfff,dl_dst={host5},actions=output:1",
@@ -224,7 +224,7 @@ def test_a_lost_flow_removed_is_made_up_for(talking: Bridge, controller: Control
     )
     talking.switch.warp(200)
     talking.inject(2, frames.ethernet(A, B))
-    talking.switch.warp(102)  # A, C and D have aged, B has not; nobody was told
+    talking.switch.warp(102)  # A, C and D have aged, B has not; no controller was notified
     assert halves(talking, A) == (0, 1)
     controller.connect(talking)
     for mac, vlan in ((A, 0), (C, 30), (D, 0)):

@@ -102,7 +102,7 @@ def test_a_former_master_that_comes_again_could_write_unless_it_asks_first(bridg
         with Wire(bridge) as a:
             with pytest.raises(StaleError):
                 ask(a, become_master(100))
-            assert writes(a, 1), "an EQUAL may: that is why nobody here ever is one"
+            assert writes(a, 1), "an EQUAL may: that is why no member ever is one"
         with Wire(bridge) as a:
             assert answer(a, RoleRequest(ControllerRole.SLAVE, 100)).role is None, (
                 "stale for a SLAVE, too"

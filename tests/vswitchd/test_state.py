@@ -19,7 +19,7 @@ S, T = frames.host(0x57A7), frames.host(0x57A8)
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A small one of its own."""
+    """A small, separate one."""
     folder = tmp_path_factory.mktemp("disk")
     mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "none", folder]
     if subprocess.run(mount, check=False).returncode:

@@ -44,7 +44,7 @@ def test_a_static_entry_is_used_at_once(static: Bridge, controller: Controller) 
 
 def test_a_static_entry_does_not_move(static: Bridge, controller: Controller) -> None:
     static.inject(3, frames.arp_request(S))
-    learn(controller, static, 3, port=3)  # whatever came of that has come by now
+    learn(controller, static, 3, port=3)  # its effects have come by now
     assert controller.where(static, S) == 2
     assert static.send(1, frames.ethernet(S, A)) == {2}
 

@@ -106,7 +106,7 @@ def test_a_bridge_that_is_deleted_and_made_again_has_its_name_back(
 def test_a_switch_that_stalls_keeps_its_datapath_id(
     bridge: Bridge, controller: Controller, vswitchd_factory: Callable[[], VSwitchd]
 ) -> None:
-    """For as long as echoes allow, whoever asks for it meanwhile, and asks again."""
+    """For as long as echoes allow, also if another switch asks for it meanwhile."""
     learn(controller, bridge, 1, port=1)
     peer = controller.bridge(bridge)["peer"]
     twin = vswitchd_factory().add_bridge(ports=2, dpid=bridge.dpid)

@@ -67,9 +67,9 @@ def switched_by_normal(vswitchd: VSwitchd) -> Iterator[Bridge]:
 
 @pytest.fixture
 def bridge(vswitchd: VSwitchd, switch: Bridge, controller: Controller) -> Bridge:
-    """As if new: nobody is known there, also not to the datapath's cache."""
+    """As if new: no host is known there, also not to the datapath's cache."""
     controller.flush(switch)
-    wait_for(lambda: not learned_flows(switch), "nobody to be known")
+    wait_for(lambda: not learned_flows(switch), "no host to be known")
     vswitchd.settle()
     return switch
 

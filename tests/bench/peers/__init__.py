@@ -1,1 +1,1 @@
-"""Controllers to compare with that are not programs of their own."""
+"""Controllers to compare with that are not separate programs."""

@@ -266,7 +266,7 @@ def lag_network() -> Network:
 
 def cabled_network(now: float | None = None) -> Network:
     """Bridges br1, the root, and br2 with two cables between them, eth1 to eth1 and eth2 to eth2,
-    and somebody else's bridge on eth3 of br1, which is worse.  Their switches are connected.  now:
+    and another owner's bridge on eth3 of br1, which is worse.  Their switches are connected.  now:
     core time, the clock's if None.
     """
     trees = {1: {"stp": {"enabled": True, "priority": 4096}}, 2: {"stp": {"enabled": True}}}
@@ -293,7 +293,7 @@ def half_network() -> Network:
 def lldp_network() -> Network:
     """Bridges br0 and br1, whose LLDP runs, know of each other: eth1 and eth2 of both are lag0.
 
-    On eth3 of br0 is a guest that is called badly; eth4 is marked as a link, and somebody there
+    On eth3 of br0 is a guest with a hostile name; eth4 is marked as a link, and a host there
     says to be eth3 of br1.
     """
     lag = {"members": ["eth1", "eth2"], "lacp": "off"}

@@ -1,6 +1,6 @@
 """Serves a network of `network` on 127.0.0.1, until it is ended or its parent is.  Port 0: any one.
 
-A separate process, so that eventlet and whoever asks do not share a thread.
+A separate process, so that eventlet and the client do not share a thread.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ IDS = {
     "member": "m1",
     "address": "10.0.0.9",
 }
-"""What there is: with these no answer is a 404 for want of a bridge or a port."""
+"""The objects: with these no answer is a 404 for want of a bridge or a port."""
 
 ADMINS = {
     ("DELETE", "/v1/bridges"),
@@ -80,7 +80,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 def test_every_route_declares_a_role(app: Flask) -> None:
-    """Somebody who adds one writes @viewer, @operator or @admin above its view."""
+    """A new route has @viewer, @operator or @admin above its view."""
     undeclared = [
         rule.rule
         for rule in app.url_map.iter_rules()

@@ -34,7 +34,7 @@ from tests.unit.api.network import DPID, some_network
 
 
 class Server:
-    """One in this process: whoever asks it must not block, as it would not be served."""
+    """One in this process: its clients must not block, as they would not be served."""
 
     def __init__(self) -> None:
         self.network = some_network()
@@ -80,7 +80,7 @@ def server() -> Iterator[Server]:
 
 
 def ended(client: Any) -> bool:
-    """Whether the server has ended a connection, whatever it said before."""
+    """Whether the server has ended a connection, after any answer."""
     client.settimeout(0.01)
     try:
         while client.recv(65536):

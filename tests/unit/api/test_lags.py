@@ -1,4 +1,4 @@
-"""Aggregations over the API: how they stand, what they are told, and what may not be."""
+"""Aggregations over the API: their state, their settings, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bridge of thousands of ports is told in portions: hellos of all others wait for no answer."""
+"""A bridge of thousands of ports is listed in portions: hellos of all others wait for no answer."""
 
 from __future__ import annotations
 

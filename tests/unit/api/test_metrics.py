@@ -120,7 +120,7 @@ def test_a_refused_file(client: Any, network: Network, tmp_path: Path) -> None:
     network.reloader.find = lambda: file
     file.write_text("nonsense: 1")
     assert client.post("/v1/config/reload?dry_run=true").status_code == 409
-    assert value(client, "ofapp_config_last_reload_successful") == 1  # nobody wanted it to count
+    assert value(client, "ofapp_config_last_reload_successful") == 1  # it was not meant to count
     assert client.post("/v1/config/reload").status_code == 409
     assert value(client, "ofapp_config_last_reload_successful") == 0
     file.write_text("defaults: {stp: {enabled: false}}")

@@ -206,7 +206,7 @@ def test_a_querier_is_turned_on_at_run_time(client: Any) -> None:
     assert family(client, 7).querier.state == "none"
     client.patch(MULTICAST, json={"mcast_querier": True})
     assert family(client, 7).querier.state == "self"
-    assert family(client).querier.state == "other"  # ours, 0.0.0.0, wins against nobody
+    assert family(client).querier.state == "other"  # ours, 0.0.0.0, yields to every other
 
 
 def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(

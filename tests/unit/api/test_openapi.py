@@ -164,7 +164,7 @@ REAL = {
     "lag": "lag0",
     "name": "spare",
 }
-"""What there is, so that more than 404 is met."""
+"""Objects, so that more than 404 is met."""
 
 GONE = {"DELETE /v1/bridges/{dpid}", "DELETE /v1/bridges/{dpid}/fdb/{vlan}/{mac}"}
 """After these there would be nothing of it left."""
@@ -180,7 +180,7 @@ MOST = 0.9
 
 @pytest.mark.parametrize("role", ["none", "viewer", "operator", "admin"])
 def test_schemathesis_finds_nothing_with_a_token_of_each_role(role: str, tmp_path: Path) -> None:
-    """And nobody has done what is not theirs, but nearly all that is.
+    """And no role has done what it must not, but nearly all that it may.
 
     Only with valid requests: to it one stays invalid when a path that is put in was all that was.
     """

@@ -34,7 +34,7 @@ def test_a_file_that_was_changed_is_found(tmp_path: Path) -> None:
         ' {"a.js": {"from": "a.js", "sha256": "0"}, "b.js": {"from": "b.js", "sha256": "0"}}}}'
     )
     (tmp_path / "a.js").write_text("changed")
-    (tmp_path / "c.js").write_text("nobody's")
+    (tmp_path / "c.js").write_text("unused")
     assert vendored.faults(tmp_path) == [
         "x: a.js is not the file of version 1",
         "x: b.js is missing",

@@ -1,4 +1,4 @@
-"""What ports are told, and their VLANs, over the API."""
+"""Settings and VLANs of ports over the API."""
 
 from __future__ import annotations
 

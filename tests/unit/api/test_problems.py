@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request is told as a problem (RFC 9457)."""
+"""Every error in a request is reported as a problem (RFC 9457)."""
 
 from __future__ import annotations
 

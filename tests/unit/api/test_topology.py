@@ -1,4 +1,4 @@
-"""The map of the network: links between own bridges, and neighbours that are somebody else's."""
+"""The map of the network: links between own bridges, and neighbours of other controllers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_better_neighbour_says_which_port_it_is(client: Any, network: Network)
 def test_a_claim_to_be_a_port_that_is_not_there_makes_no_link(
     client: Any, network: Network
 ) -> None:
-    """Whoever speaks as one of our bridges, of a port that this has not."""
+    """A host that poses as one of our bridges, with a port that this has not."""
     before = [ends(link) for link in topology_of(client).links]
     claim = rst(0x1000 << 48 | 0x020000000001, port=0x8000 | 77)
     network.bridges[2].hear("bpdu", [(3, encode(claim, 0x66))], NOW)

@@ -68,7 +68,7 @@ def test_short_answers_are_not_compressed(client: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/metrics", "/healthz", "/nothing", "/v1/fdb?x=1"])
 def test_no_answer_is_taken_for_something_else(client: Any, path: str) -> None:
-    """Over TLS browsers are told not to ask without it any more."""
+    """Over TLS browsers are asked to use no other scheme any more."""
     for at, insisted in (("http://localhost", None), ("https://localhost", "max-age=31536000")):
         headers = client.get(path, base_url=at).headers
         assert headers["X-Content-Type-Options"] == "nosniff"

@@ -210,7 +210,7 @@ class TestPorts:
         assert make().remove_port(77, 2.0) == []
 
     def test_renumbered_ports_are_other_ports(self) -> None:
-        """A switch that restarts may number anew: what was behind a number is not there now."""
+        """A switch that restarts may number its ports again: a number is another port now."""
         bridge = make()
         bridge.add_static(0, B, "p2", 0.0)
         learn(bridge, 1, A)

@@ -178,7 +178,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
 
     @rule(vid=vids, mac=hosts, port=ports, serial=st.integers(1000, 1005))
     def stray_flows(self, vid: int, mac: int, port: int, serial: int) -> None:
-        """Flows that nobody knows go with the next sweep."""
+        """Unknown flows go with the next sweep."""
         if (port, vid, mac) not in self.switch.sources:
             self.switch.sources[port, vid, mac] = serial
         self.routine()

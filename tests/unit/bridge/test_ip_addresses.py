@@ -54,7 +54,7 @@ TAG, TWO_TAGS = bytes.fromhex("81000007"), bytes.fromhex("88a8000781000008")
         (arp("10.0.0.7", tags=TAG), "10.0.0.7"),
         (arp("10.0.0.7", tags=TWO_TAGS), "10.0.0.7"),
         (arp("0.0.0.0"), None),  # a probe (RFC 5227): it has none yet
-        (arp("10.0.0.7", sender=BROADCAST), None),  # for somebody else
+        (arp("10.0.0.7", sender=BROADCAST), None),  # for another host
         (arp("10.0.0.7")[:30], None),  # cut off
         (ipv4("10.0.0.7"), "10.0.0.7"),
         (ipv4("10.0.0.7", ttl=128), "10.0.0.7"),
@@ -151,7 +151,7 @@ def test_who_is_not_known_any_more_is_not_found_and_makes_room() -> None:
     book.hear([(1, arp(f"10.0.0.{index}", number(index))) for index in range(1, 5)])
     fdb.remove(0, int.from_bytes(number(2), "big"))
     assert book.having(octets("10.0.0.2")) == frozenset()
-    assert len(list(book.hosts())) == 2  # 1 and 3: nobody has learned 4
+    assert len(list(book.hosts())) == 2  # 1 and 3: 4 is not learned
     for _ in range(2):
         book.hear([(1, arp("10.0.0.9", number(9)))])
     assert addresses_of(book, number(9)) == ["10.0.0.9"]

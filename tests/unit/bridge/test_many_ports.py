@@ -145,7 +145,7 @@ def test_ports_of_all_bridges_together_have_a_limit_that_leaves_room_for_the_nex
     sizes = [len(bridge.ports) for bridge in crowd(PortRoom(1000), 12, 4000)]
     assert sum(sizes) <= 12 * SURE + 1000
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] == SURE + 500, "half of what there is"
+    assert sizes[0] == SURE + 500, "half of all ports"
     assert all(size >= SURE for size in sizes)
 
 

@@ -70,7 +70,7 @@ def event(effects: list[Effect]) -> Event:
 
 
 def bonds(effects: list[Effect]) -> list[tuple[str, Any]]:
-    """What is reported bonds that nobody has named, and of which ports."""
+    """The reported bonds that the file does not name, with their ports."""
     events = [effect for effect in effects if isinstance(effect, Event)]
     return [(e.kind, e.data["ports"]) for e in events if e.kind.startswith("lag.")]
 

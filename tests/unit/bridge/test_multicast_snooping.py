@@ -60,7 +60,7 @@ class TestPorts:
         )
 
     def test_a_port_that_goes_down_is_a_member_no_more(self) -> None:
-        """Whoever is there when it is up again is asked at once, and gets nothing unasked."""
+        """Hosts that are there when it is up again are asked at once, and get nothing unasked."""
         bridge, _ = make()
         now = restricted(bridge)
         bridge.hear("snooped", [(1, join())], now)
@@ -183,7 +183,7 @@ class TestTopologyChange:
         assert sent(bridge.carry_out([TopologyChanged(3)], 60.0))
 
     def test_a_change_that_a_neighbour_tells_is_asked_about_at_once(self) -> None:
-        """The root of a pair: nobody else is to be reported it, so no timer of its tree starts."""
+        """The root of a pair: no other bridge is notified, so no timer of its tree starts."""
         bridge, now = pair_root()
         effects = bridge.hear("bpdu", [(2, TC)], now)
         assert not bridge.stp.status(now).topology_change  # type: ignore[union-attr]
@@ -359,7 +359,7 @@ class TestVlans:
         assert event.data == {"limit": MAX_VLANS}
         flooded = SendFrame(frozenset({2, 3, LOCAL_PORT}), frame)
         assert sent(effects) == [flooded]
-        # Those that are looked after are none the worse.
+        # Those that are served are not affected.
         restricted(bridge, 5)
         bridge.hear("snooped", [(1, join(5))], 20.0)
         assert members(bridge, 5) == {1, 3}

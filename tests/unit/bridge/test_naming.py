@@ -1,4 +1,4 @@
-"""Ports by name in events, as people are told them."""
+"""Ports by name in events, as users see them."""
 
 from __future__ import annotations
 

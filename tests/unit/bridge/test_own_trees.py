@@ -34,7 +34,7 @@ class Pair:
         return Bridge(number, BridgeParams(stp=StpParams(priority=4096 * number)), SharedState(own))
 
     def carry(self, sender: Bridge, effects: list[Effect], now: float) -> None:
-        """Pass BPDUs to and fro until nobody has anything to say."""
+        """Pass BPDUs to and fro until no bridge has anything to send."""
         waiting = deque([(sender, effects)])
         while waiting:
             bridge, effects = waiting.popleft()
@@ -98,7 +98,7 @@ def test_a_tree_that_does_not_run_is_nobodys(how: str) -> None:
     assert own.find(identifier) is None
     if how == "away":
         first.resume(11.0)
-        assert own.find(identifier) is None, "nobody has seen yet what the switch holds"
+        assert own.find(identifier) is None, "what the switch holds is not known yet"
         first.go_on(11.0)
     else:
         first.set_params(changed(first, stp=StpParams(priority=4096)), 11.0)

@@ -1,4 +1,4 @@
-"""Spanning tree on the bridge: what the datapath is told, and in which order."""
+"""Spanning tree on the bridge: what is sent to the datapath, and in which order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def frames(effects: list[Effect], out_of: int) -> Iterator[bytes]:
 
 
 def converge(one: Bridge, other: Bridge, effects: list[Effect], now: float) -> None:
-    """Port 1 of both are one cable: pass BPDUs to and fro until nobody has anything to say."""
+    """Port 1 of both are one cable: pass BPDUs to and fro until no bridge has anything to send."""
     waiting = [(other, frame) for frame in frames(effects, 1)]
     while waiting:
         bridge, frame = waiting.pop(0)

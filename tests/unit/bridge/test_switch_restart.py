@@ -122,7 +122,7 @@ def test_once_they_are_back_they_age_like_any_other(bridge: Bridge) -> None:
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_many_ports_begin_anew_by_portions_and_edges_stay_what_they_are(lost: bool) -> None:
-    """So that nobody else waits for all of them."""
+    """So that no other task waits for all of them."""
     made = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
     made.set_ports(map(port, range(1, 3 * PORTION + 1)), 0.0)
     run(made, LATER)

@@ -1,4 +1,4 @@
-"""VLAN membership as values: classes of VIDs, blocks, who reaches whom."""
+"""VLAN membership as values: classes of VIDs, blocks, which ports reach which."""
 
 from __future__ import annotations
 

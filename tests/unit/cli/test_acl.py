@@ -36,7 +36,7 @@ def test_details(live_ofapp: Run) -> None:
     assert said.lines[1].split()[-3:] == ["OVER", "RATE", "SINCE"]
     arp = said.lines[3].split()
     assert arp[:8] == ["2", "arp", "eth_type=arp", "allow", "50/s", "2", "200", "5"]
-    assert said.lines[4].split()[:2] == ["3", "-"]  # it has no name of its own
+    assert said.lines[4].split()[:2] == ["3", "-"]  # it has no name
     assert "br0 spare, on no port" in said.lines
 
 

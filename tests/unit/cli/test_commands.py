@@ -80,7 +80,7 @@ def test_ports(live_ofapp: Run) -> None:
 
 
 def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
-    """Whatever the core declares is an option; a word says None where that is a value."""
+    """All that the core declares is an option; a word says None where that is a value."""
 
     def settings() -> object:
         return httpx.get(f"{url}/v1/bridges/{DPID}/ports/eth1").json()["settings"]
@@ -199,7 +199,7 @@ def test_events_are_followed(url: str, own_ofapp: Run) -> None:
 
 
 def test_they_are_followed_when_the_controller_is_started_anew(tmp_path: Path) -> None:
-    """Also events with numbers that were told before, as it counts from one again."""
+    """Also events with numbers that were shown before, as it counts from one again."""
     with live.served() as url:
         port = int(url.rpartition(":")[2])
         command = [sys.executable, "-u", "-m", "ofapp", "events", "-f", "--api", url]

@@ -1,4 +1,4 @@
-"""What `ofapp deploy` is told: by the file, by options, and by both."""
+"""The settings of `ofapp deploy`: by the file, by options, and by both."""
 
 from __future__ import annotations
 

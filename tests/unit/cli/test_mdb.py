@@ -288,7 +288,7 @@ def test_a_vlan_of_a_port_is_a_router_port_or_not(own_ofapp: Run) -> None:
 
 
 def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
-    """Whatever the core declares is an option, and is told from one that is not given."""
+    """All that the core declares is an option, and distinguished from one that is not given."""
     said = own_ofapp(
         "multicast", "set", "br0", "--mcast-max-groups=5", "--mcast-fast-leave", "--port", "eth1"
     )

@@ -1,4 +1,4 @@
-"""One etcd for all of these tests; each has keys of its own."""
+"""One etcd for all of these tests; each has separate keys."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_terms_grow_from_owner_to_owner(etcd: FakeEtcd, pair: tuple[Member, Memb
     third = a.claims.of(1)
     assert third is not None
     assert third.term > second.term
-    assert b.heard[-2:] == [(1, "b"), (1, "a")], "at no time it is nobody's"
+    assert b.heard[-2:] == [(1, "b"), (1, "a")], "at no time it has no owner"
 
 
 def test_only_the_owner_hands_over_and_releases(pair: tuple[Member, Member]) -> None:

@@ -35,7 +35,7 @@ class Channel:
 
 
 class Service:
-    """Writes down what it is told."""
+    """Records its notices."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -123,7 +123,7 @@ def test_a_switch_that_is_anothers_now_is_let_go_of(world: World) -> None:
     claim = world.cluster.claims.of(SWITCH)
     assert claim is not None
     other = world.etcd.client().grant(5).number
-    assert world.cluster.claims.hand_over(claim, other, "b", "somebody wished it")
+    assert world.cluster.claims.hand_over(claim, other, "b", "on request")
     assert channel.hung_up
     assert world.service.calls[-1] == "let go"
     assert [event.kind for event in world.events][-1] == "bridge.lost"

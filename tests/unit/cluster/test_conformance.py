@@ -28,7 +28,7 @@ _numbers = itertools.count()
 
 
 class Site(NamedTuple):
-    """A client, keys that nobody else uses, and how to let time pass and forget the history."""
+    """A client, keys that no other test uses, and how to let time pass and forget the history."""
 
     etcd: Etcd
     prefix: str
@@ -167,7 +167,7 @@ def test_a_lease_that_nobody_renews_ends(site: Site) -> None:
     etcd.put(site.key("leased"), b"", lease.number)
     batches: list[Changes] = []
     etcd.watch(site.prefix, _tell_into(batches))
-    _wait(lambda: batches, "what there is")
+    _wait(lambda: batches, "the present keys")
     site.pass_time(lease.seconds)
     _wait(lambda: len(batches) > 1, "the end of a lease")
     assert [(change.key, change.record) for change in batches[1].changes] == [
@@ -182,7 +182,7 @@ def test_a_watch_begins_with_all_there_is_and_goes_on_with_each_change(site: Sit
     etcd.put(site.key("a"), b"1")
     batches: list[Changes] = []
     watch = etcd.watch(site.prefix, _tell_into(batches))
-    _wait(lambda: batches, "what there is")
+    _wait(lambda: batches, "the present keys")
     assert batches[0].whole
     assert [change.key for change in batches[0].changes] == [site.key("a")]
     etcd.transact([], [Put(site.key("b"), b"2"), Delete(site.key("a"))])
@@ -225,7 +225,7 @@ def test_a_watch_from_before_what_etcd_remembers_begins_anew(site: Site) -> None
     site.compact()
     batches: list[Changes] = []
     etcd.watch(site.prefix + "b", _tell_into(batches), since)
-    _wait(lambda: batches, "what there is")
+    _wait(lambda: batches, "the present keys")
     assert batches[0].whole
     assert [change.key for change in batches[0].changes] == [site.key("b")]
 

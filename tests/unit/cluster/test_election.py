@@ -1,4 +1,4 @@
-"""When a member claims a switch that is nobody's."""
+"""When a member claims a switch that has no owner."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def client(*endpoints: str, **options: object) -> Iterator[Gateway]:
 
 @contextlib.contextmanager
 def others(pause: float) -> Iterator[list[float]]:
-    """Somebody else beside it, who has a turn every `pause` seconds; when they had each."""
+    """Another task beside it, with a turn every `pause` seconds; the time of each turn."""
     turns: list[float] = []
 
     def work() -> None:
@@ -87,7 +87,7 @@ def test_what_may_have_been_done_is_not_done_again(deaf: str, real_etcd: EtcdNod
         assert etcd.get("/once") is None  # which may be asked of another one
     with client(
         f"127.0.0.1:{free_port()}", *real_etcd.endpoints
-    ) as etcd:  # nobody was there to do it
+    ) as etcd:  # no member was there to do it
         assert etcd.put("/once", b"1")
         etcd.delete("/once")
 
@@ -178,7 +178,7 @@ def test_tls_and_a_user(guarded_etcd: EtcdNode, tls: dict[str, Path]) -> None:
         etcd.put("/a", b"1")
         batches: list[Changes] = []
         etcd.watch("/a", batches.append)
-        wait_for(lambda: batches, "what there is", sleep=hub.sleep)
+        wait_for(lambda: batches, "the present keys", sleep=hub.sleep)
         lease = etcd.grant(5)
         assert etcd.renew(lease.number) == lease.seconds
         etcd._token = "made.up"  # as one that is too old

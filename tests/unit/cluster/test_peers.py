@@ -73,7 +73,7 @@ class Member:
 
 @dataclass
 class Site:
-    """m1 looks after DPID, m2 after OTHER."""
+    """m1 is master of DPID, m2 of OTHER."""
 
     etcd: FakeEtcd
     members: dict[str, Member]

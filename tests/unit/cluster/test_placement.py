@@ -1,4 +1,4 @@
-"""Who should look after which switch."""
+"""Which member should own which switch."""
 
 from __future__ import annotations
 

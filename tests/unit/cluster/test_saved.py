@@ -35,7 +35,7 @@ class Member:
         self.state.write_marks(marks.__setitem__)
 
     def claim(self) -> bool:
-        """Anew, after any claim that there was."""
+        """Claim again, after any former claim."""
         self.etcd.apply([Delete(KEYS.owner(1))])
         claim = self.client.transact([absent(KEYS.owner(1))], [Put(KEYS.owner(1), b"")])
         return self.state.take_over(1, claim.revision, self.marks.get(1))
@@ -100,9 +100,9 @@ def owner_is_superseded(make: Callable[[], Member], owner: Member) -> None:
 
 
 @pytest.mark.parametrize("fault", [cut, deafen])
-@pytest.mark.parametrize("anew", [False, True], ids=["same-claim", "claimed-anew"])
+@pytest.mark.parametrize("again", [False, True], ids=["same-claim", "claimed-again"])
 def test_all_kinds_are_written_when_etcd_is_back(
-    make: Callable[[], Member], owner: Member, fault: Callable[[FakeClient], None], anew: bool
+    make: Callable[[], Member], owner: Member, fault: Callable[[FakeClient], None], again: bool
 ) -> None:
     """Under the same claim, and where the lease has ended and this member claims again."""
     fault(owner.client)
@@ -110,7 +110,7 @@ def test_all_kinds_are_written_when_etcd_is_back(
     assert "etcd does not answer" in str(owner.state.unsaved)
     assert owner.events.kinds == ["state.unsaved"]
     heal(owner.client)
-    if anew:
+    if again:
         assert owner.claim()
     owner.state.retry()
     owner.events.wait_for("state.saved")

@@ -100,7 +100,7 @@ def test_a_wrong_file_names_the_field(file: str, field: str, said: str) -> None:
 def test_the_password_is_the_first_line_and_certificates_are_looked_at(
     settings: Settings, tmp_path: Path
 ) -> None:
-    (tmp_path / "p").write_text("s3cret \nof nobody's\n")
+    (tmp_path / "p").write_text("s3cret \nsecond line\n")
     found = settings(file="{etcd: [e:1], user: u, password_file: p}")
     assert found is not None
     assert found.password == "s3cret "

@@ -53,7 +53,7 @@ class FilesStore:
         self.events = RecordedEvents()
 
     def open(self, *bridges: int) -> State:
-        """The next controller, which looks after these."""
+        """The next controller, which owns these."""
         del bridges
         return State(self.directory, self.events)
 
@@ -63,7 +63,7 @@ class FilesStore:
 
 
 class EtcdStore:
-    """One member after the other: each claims what it looks after, once the last one's claim is
+    """One member after the other: each claims what it owns, once the last one's claim is
     gone."""
 
     def __init__(self, client: Callable[[], Etcd]) -> None:
@@ -327,7 +327,7 @@ class TestEtcdThatIsAway:
         state.finish(0.2)
         assert members.events.kinds == ["state.unsaved"]
         assert kept(state) == RunTimeEntries((ENTRY, GROUP))
-        # Somebody else takes over meanwhile: the old tree is there, but the switch says no.
+        # Another member takes over meanwhile: the old tree is there, but the switch says no.
         assert document(etcd, members, "bridge-0000000000000001.json")["snapshot"] == {
             "tree": "old"
         }

@@ -1,4 +1,4 @@
-"""Three nodes of etcd, of which some are gone: what is kept is kept, what is watched is told."""
+"""Three nodes of etcd, of which some are gone: what is stored is kept, and changes are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASKED = [
 
 
 class Member:
-    """One that looks after a switch, and watches."""
+    """A member that owns a switch, and watches."""
 
     def __init__(self, nodes: EtcdNodes) -> None:
         self.etcd = Gateway(Access(nodes.endpoints, patience=2.0))
@@ -119,7 +119,7 @@ def test_a_node_that_has_lost_the_others_tells_so_and_is_left(
     lonely = Gateway(Access(nodes.endpoints[:1], patience=1.0))
     heard: list[Changes] = []
     lonely.watch("/told/", heard.append)
-    wait_for(lambda: heard, "what there is", sleep=hub.sleep)
+    wait_for(lambda: heard, "the present keys", sleep=hub.sleep)
     for node in nodes.nodes[1:]:
         node.signal(signal.SIGSTOP)
     wait_for(lambda: not lonely.nodes()[0].has_leader, "no leader", seconds=30, sleep=hub.sleep)
@@ -139,7 +139,7 @@ def test_all_of_etcd_is_gone_and_back(nodes: EtcdNodes, member: Member) -> None:
         node.kill()
     member.state.entries.save(1, ASKED[1])
     member.state.snapshots["stp"].save(1, {"tree": 1})
-    wait_for(lambda: "state.unsaved" in member.kinds, "that it is told", sleep=hub.sleep)
+    wait_for(lambda: "state.unsaved" in member.kinds, "the event", sleep=hub.sleep)
     for node in nodes.nodes:
         node.start()
     wait_for(lambda: "state.saved" in member.kinds, "what is saved", seconds=60, sleep=hub.sleep)

@@ -63,7 +63,7 @@ class Etcd:
 
 @dataclass
 class Switch:
-    """Roles and what is taken of whom, as Open vSwitch does it."""
+    """Roles and which requests are accepted, as in Open vSwitch."""
 
     generation: int | None = None
     roles: dict[str, ControllerRole] = field(default_factory=dict)

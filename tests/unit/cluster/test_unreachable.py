@@ -1,4 +1,4 @@
-"""A switch that its owner does not reach goes to a member that does; on nobody's word alone."""
+"""A switch that its owner does not reach goes to a member that does, with proof."""
 
 from __future__ import annotations
 

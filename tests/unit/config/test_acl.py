@@ -1,4 +1,4 @@
-"""Access lists in the file: short to write; what is wrong is told at its place, with a way out."""
+"""Access lists in the file: short to write; an error names its place and the remedy."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ SNIPPETS = st.sampled_from(
 
 
 def faults(text: str | bytes) -> list[Fault]:
-    """Of a file, none for a valid one; whatever else is raised is a defect."""
+    """Of a file, none for a valid one; any other exception is a defect."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     try:
         parse_config(data, "f")

@@ -1,4 +1,4 @@
-"""Whatever configurations came before: a switch holds what the last one says, and nothing else."""
+"""After any earlier configurations a switch holds what the last one says, and nothing else."""
 
 from __future__ import annotations
 

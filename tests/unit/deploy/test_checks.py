@@ -1,4 +1,4 @@
-"""What stands against a deployment: each is told, with a way to mend it, and nothing else is."""
+"""Obstacles to a deployment: each is reported with a remedy, and nothing else is."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         "eth1: the partner has it in another aggregation (key 8) than most of lag0 (key 7)",
         f"(port 2 of {SWITCH})",
     ),
-    "nobody speaks": (
+    "no LACPDUs": (
         bonded(),
         lag(ETH0, SILENT),
         "eth1: its link is up and there is no LACP partner (lag0 is active)",

@@ -199,7 +199,7 @@ def test_the_source_limit_recovers_with_the_last_group_that_passed_it(vx: Wire) 
 
 @both
 def test_charges_above_a_ports_own_part_move_too(vx: Wire) -> None:
-    lan = lan_of(20)  # own parts of 2, and 10 for whoever comes first
+    lan = lan_of(20)  # own parts of 2, and 10 for the first that come
     for i in range(6):
         for port in (1, 2):
             lan.receive(port, vx.report((IS_EX, group(vx, i), [])))

@@ -3,8 +3,8 @@
 The model knows nothing of filters, timers or queries of the bridge. It knows what each host wants,
 and that is what must be forwarded:
 
-- at every moment, whoever wants a stream gets it (if its port forwards);
-- once the bridge had time to ask, a port nobody wants a stream at does not get it.
+- at every moment, a host that wants a stream gets it (if its port forwards);
+- once the bridge had time to ask, a port without a member of a stream does not get it.
 
 Exempt from the second are ports where a host vanished without a word, was cut off when it left,
 or speaks an old version (which cannot say what it does not want), for as long as a membership
@@ -140,7 +140,7 @@ class World(RuleBasedStateMachine):
     def change(
         self, port: int, host: int, group: int, exclude: bool, chosen: frozenset[int]
     ) -> None:
-        """A host changes its mind (RFC 3376 5.1)."""
+        """A host changes its state (RFC 3376 5.1)."""
         name = self.groups[group]
         before = self.state(port, host, name)
         after: State = (exclude, frozenset(self.sources[i] for i in chosen))

@@ -23,7 +23,7 @@ def info(lan: Lan, vx: Wire) -> QuerierInfo:
 
 
 def proxied(vx: Wire, port: int = 5, **vlan: object) -> Lan:
-    """A bridge where nobody asks but from an unspecified address, and that restricts."""
+    """A bridge with a querier at an unspecified address only, and that restricts."""
     lan = Lan(**vlan)
     lan.receive(port, vx.query(src=vx.none))
     lan.advance(10.0)

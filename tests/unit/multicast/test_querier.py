@@ -140,7 +140,7 @@ def test_other_querier_present_interval_then_we_take_over(vx: Wire) -> None:
     assert len(general(lan, vx)) == 1
     lan.advance(31.25)
     assert len(general(lan, vx)) == 1  # the startup behaviour again
-    assert lan.heard_by(vx.other) == set()  # restricted all along: somebody always asked
+    assert lan.heard_by(vx.other) == set()  # restricted all along: there always was a querier
 
 
 @both

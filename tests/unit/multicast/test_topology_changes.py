@@ -36,7 +36,7 @@ def test_every_change_is_asked_about_in_time_and_none_too_often(waits: list[floa
     # Sums of floats: a hair less is not too often.
     assert all(after - before > SHORTEST - 1e-6 for before, after in pairwise(asked))
     # In any minute no more than at 0, 1, 3, 7 and 15 s and every 10 s from then on; a calm of ten
-    # seconds begins it anew.
+    # seconds begins it again.
     assert all(sum(at <= ask < at + 60.0 for ask in asked) <= 18 for at in asked)
     assert event_kinds == ["mcast.changes", "mcast.changes.cleared"] * (len(event_kinds) // 2)
 

@@ -105,7 +105,7 @@ class TestDecisions:
 
 
 class TestPlaces:
-    """A rule that comes or goes moves no more flows than it must, whatever was before."""
+    """A rule that comes or goes moves no more flows than it must, after any earlier list."""
 
     def changed(self, old: list[Settings], new: list[Settings]) -> int:
         before = {flow.identity: flow for flow in flows_of(old)}

@@ -122,5 +122,5 @@ def test_a_rate_that_drops_is_reported_once_and_its_end_too() -> None:
     assert event_kinds(8) == []
     assert event_kinds(8) == ["acl.limited.cleared"]
     assert event_kinds(8) == []
-    assert event_kinds(2) == ["acl.limited"]  # the meter was made anew
+    assert event_kinds(2) == ["acl.limited"]  # the meter was made again
     assert hits.over_rate(LIST, "web") == 10

@@ -162,7 +162,7 @@ def test_however_the_stream_is_chopped_the_story_is_the_same(cuts: list[int]) ->
 
 def test_what_a_frame_tells_besides_is_read_when_its_host_is_learned() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        # One whose reader lets nobody else have a turn meanwhile.
+        # The reader lets no other task have a turn meanwhile.
         far = original("socket").create_connection(server.getsockname())
         near, _ = server.accept()
     far.sendall(packet_in(1, 10))
@@ -300,7 +300,7 @@ class SlowClock:
 
 
 def test_work_is_done_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a switch says, others get their turn after so many messages of it."""
+    """With any input of a switch, others get their turn after so many messages of it."""
     clock = SlowClock()
     monkeypatch.setattr(channel_module.time, "perf_counter", clock)
     made, heard = channel([])
@@ -319,7 +319,7 @@ def test_frames_of_protocols_beyond_a_budget_wait_their_turn(
 ) -> None:
     monkeypatch.setattr(channel_module.time, "perf_counter", SlowClock())
     made, heard = channel([])
-    made._turns.take(made._share)  # it is somebody's turn
+    made._turns.take(made._share)  # another task has its turn
     made._receive(bpdu(1) * 600)
     at_once = sum(len(ports) for _, ports in heard.log)
     assert 0 < at_once <= 60 * FRAMES
@@ -366,7 +366,7 @@ def test_nobody_is_read_from_whose_words_fill_the_memory(monkeypatch: pytest.Mon
         made._work()
         hub.sleep(0)
     reader.wait()
-    # On a busy machine it is told as well that the switch has to wait.
+    # On a busy machine an event says as well that the switch has to wait.
     assert [kind for kind, _ in heard.log].count("expired") == 60 * 800
 
 
@@ -374,11 +374,11 @@ def test_an_error_in_what_hears_ends_the_connection_and_is_reported() -> None:
     made, heard = channel([bpdu(1), packet_in(1, 10)])
 
     def fail(_trap: object, _frames: object) -> None:
-        raise ValueError("what nobody thought of")
+        raise ValueError("not expected")
 
     heard.on_frames = fail  # type: ignore[method-assign]
     made.serve()
-    assert heard.log == [("fault", "what nobody thought of")]
+    assert heard.log == [("fault", "not expected")]
     assert made.state == DEAD_DISPATCHER
     assert Channel.open == 0
 

@@ -84,7 +84,7 @@ def test_a_slow_switch_gets_little() -> None:
 
 
 def test_a_busy_machine_does_not_end_in_the_smallest_portions() -> None:
-    """Whoever waits for a processor waits whatever there is to do."""
+    """A task that waits for a processor waits with any amount of work."""
     rate, _ = Switch(any_=0.02, each=50e-6, jitter=0.03).saturated(1000)
     smallest = (SMALLEST // HOST) / (0.05 + 50e-6 * SMALLEST // HOST)
     assert rate > 4 * smallest

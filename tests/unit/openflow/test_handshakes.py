@@ -1,4 +1,4 @@
-"""Who connects and does not introduce itself is let go of; nobody else is."""
+"""A connection without a handshake is closed; no other is."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ofapp.openflow.wire.flow_control import HOST, FlowControl
 
 
 class Switch:
-    """Answers when it is told to; batches: what was learned together."""
+    """Answers on request of the test; batches: what was learned together."""
 
     def __init__(self) -> None:
         self.window = FlowControl()
@@ -34,7 +34,7 @@ class Switch:
         self.learn_more()
 
     def answer(self) -> None:
-        """All it was told is done."""
+        """All requests are done."""
         self.window.answered(self.window.mark(), 0.0, 0.01)
         self.intake.answered()
         self.learn_more()

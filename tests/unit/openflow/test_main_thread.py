@@ -12,7 +12,7 @@ EACH = 100e-6
 
 
 class Process:
-    """One ovs-vswitchd: does what its bridges are told one after the other."""
+    """One ovs-vswitchd: carries out the changes of its bridges one after the other."""
 
     def __init__(self) -> None:
         self.free = 0.0

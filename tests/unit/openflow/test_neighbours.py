@@ -25,7 +25,7 @@ class Bed:
         self._window = FlowControl()
         self._intake = LearnQueue(self._window)
         self._intake.opened = True
-        self._free = 0.0  # when the switch has done all that it was told
+        self._free = 0.0  # when the switch has done all requests
         self._answers: deque[tuple[float, int, float]] = deque()
 
     def _learn(self, samples: list[Sample]) -> None:

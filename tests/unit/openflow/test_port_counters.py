@@ -29,7 +29,7 @@ _NOT_COUNTED = (1 << 64) - 1
 
 
 def stats(number: int, *counts: int) -> bytes:
-    """What a switch says of a port: eight counts, then those that nobody reads, then its age."""
+    """What a switch says of a port: eight counts, then those that are not read, then its age."""
     return struct.pack("!I4x12QII", number, *counts, *[0] * (12 - len(counts)), 7, 0)
 
 

@@ -1,4 +1,4 @@
-"""Rates: who is held back, who is told, and when it is over."""
+"""Rates: which ports are held back, what is reported, and when it is over."""
 
 from __future__ import annotations
 

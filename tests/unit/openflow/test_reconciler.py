@@ -69,7 +69,7 @@ class Switch:
         return 1
 
     def request(self, *_request: Any) -> None:
-        """Nobody waits for a barrier here."""
+        """No task waits for a barrier here."""
 
     def send(self, data: bytes) -> None:
         for whole in messages(data):
@@ -293,7 +293,7 @@ def _of_port(setting: Setting, number: int) -> set[tuple[int, int, bytes]]:
 def test_a_configuration_for_many_ports_is_foreseen_done_and_counted_in_portions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nobody else had a turn for 0.7 s at 4,095 ports, at each reload and at each dry run."""
+    """No other task had a turn for 0.7 s at 4,095 ports, at each reload and at each dry run."""
     rests: list[None] = []
     monkeypatch.setattr(ofapp.common.hub, "portions", lambda: Portions(lambda: rests.append(None)))
     setting = Setting(FEW)

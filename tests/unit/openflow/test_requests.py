@@ -118,7 +118,7 @@ def test_a_switch_is_not_read_from_while_its_answers_are_not_looked_at(
         hub.sleep(0)
     assert found
     assert made._unread_replies + made._inbox.weight < 600_000
-    assert len(said) > 20, "all was read, and nobody has looked at it"
+    assert len(said) > 20, "all was read, and nothing was checked"
     hub.spawn(lambda: found.extend(answer))
     for _ in range(1000):
         hub.sleep(0)

@@ -138,7 +138,7 @@ def test_a_session_registers_answers_and_ends() -> None:
     kinds = [master.agree() for _ in range(6)]
     assert kinds == [Type.OPEN, *[Type.REGISTER] * 5]  # four in the bridge's context, and one
     name = pdu.write_oid((1, 3, 6, 1, 2, 1, 17, 1, 1, 0)) + pdu.write_oid(())
-    assert error_of(master.ask(Type.GET, b"br0", name)) == Error.PROCESSING  # nobody answers us
+    assert error_of(master.ask(Type.GET, b"br0", name)) == Error.PROCESSING  # no answer comes
     assert error_of(master.ask(Type.GET, b"br7", name)) == Error.UNSUPPORTED_CONTEXT
     assert error_of(master.ask(Type.TEST_SET, b"", b"")) == Error.NOT_WRITABLE
     nothing = pdu.write_oid((1, 3, 6, 1, 2, 1, 16)) + pdu.write_oid(())

@@ -177,7 +177,7 @@ class Fabric:
             return
         session = switch.session
         if switch.stalled_from + 4 < self.now < switch.stalled_until:
-            session = None  # its traps have ended, and nobody could renew them
+            session = None  # its traps have ended, and no process could renew them
         if session is not None:
             self.at(self._heard(switch), lambda: self._came_in(session, port, frame))
         elif (
@@ -199,7 +199,7 @@ class Fabric:
             session.apply(session.bridge.hear("bpdu", frames, self.now))
 
     def add_host(self, number: int) -> None:
-        """A port with nobody behind it who speaks spanning tree."""
+        """A port without a bridge behind it that speaks spanning tree."""
         switch = self.switches[number]
         port = len(switch.cables) + 1
         switch.cables[port] = Cable(((number, port), (0, 0)))

@@ -26,7 +26,7 @@ def said(effects: list[Effect]) -> list[bytes]:
 
 
 class Pair:
-    """Two bridges and a link; what either says lies here until somebody hands it over."""
+    """Two bridges and a link; BPDUs of either are kept here until a test delivers them."""
 
     def __init__(self, own: bool = True) -> None:
         trees = OwnTrees()
@@ -117,7 +117,7 @@ def test_a_bridge_that_is_late_is_no_host() -> None:
 
 
 def test_so_is_one_that_is_only_remembered() -> None:
-    """The tree has begun anew, and knows by name who was behind the port: nobody has spoken yet."""
+    """The tree has begun again, and has the name of the former peer: no BPDU has come yet."""
     trees = OwnTrees()
     upper, lower = (SpanningTree(BridgeParams(), address, trees) for address in (UPPER, LOWER))
     for tree in (upper, lower):

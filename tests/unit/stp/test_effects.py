@@ -1,4 +1,4 @@
-"""The order of effects: whatever blocks comes first, whatever promises comes last."""
+"""The order of effects: what blocks comes first, what announces comes last."""
 
 from ofapp.bridge.stp import FlushPort, PortState, SendBpdu, SetPortState
 from ofapp.bridge.stp.effects import in_safe_order

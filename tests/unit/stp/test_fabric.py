@@ -78,7 +78,7 @@ class TestKill:
         assert fabric.anew == []
 
     def test_a_port_towards_a_switch_that_is_not_back_is_no_edge(self) -> None:
-        """Nobody is heard on it for longer than it takes to find an edge, and the switch behind it
+        """No bridge is heard on it for longer than an edge takes, and the switch behind it
         forwards all the same."""
         fabric = running(RING)
         blocked = [
@@ -88,7 +88,7 @@ class TestKill:
             if state is PortState.DISCARDING
         ]
         ((number, port),) = blocked
-        fabric.prioritise(number, 61440)  # it moves, and so it begins anew
+        fabric.prioritise(number, 61440)  # it moves, and so it begins again
         fabric.kill()
         behind, _ = fabric.switches[number].cables[port].other((number, port))
         fabric.run(1).start(0.1, {behind: 9.0})
@@ -157,7 +157,7 @@ class TestOrder:
         return len(fabric.run(5).loops) - before
 
     def test_an_agreement_that_is_late_opens_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Towards bridges of somebody else, who do not say to what they agree, there is a delay."""
+        """Bridges of other vendors do not say to what they agree: there is a delay."""
         assert self.late(40) == 0
         monkeypatch.setattr(
             "ofapp.bridge.stp.information.is_answer",

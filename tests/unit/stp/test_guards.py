@@ -1,4 +1,4 @@
-"""Guards: what strikes, what is told, and the way back."""
+"""Guards: the condition, the event, and the way back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Bridges with many ports: what happens on one port costs the same whatever their number."""
+"""Bridges with many ports: what happens on one port costs the same with any number of them."""
 
 import gc
 import weakref
@@ -108,7 +108,7 @@ def test_the_queue_of_wakeups_stays_small() -> None:
 
 
 def test_thousands_of_ports_that_are_due_together_are_looked_at_in_portions() -> None:
-    """Nobody else has a turn within a tick; the next is due at once, until all ports are open."""
+    """No other task has a turn within a tick; the next is due at once, until all ports are open."""
     tree = SpanningTree(BridgeParams(), 1)
     for number in range(1, 1001):
         tree.add_port(number, PortParams(), Link(up=True, speed_mbps=1000), 0.0)

@@ -58,7 +58,7 @@ class TestWhatWasUnderWay:
     switch is spoken for again."""
 
     def back(self, peer: Bpdu) -> Lab:
-        """The port's peer is known, and a second after it went on nobody is missing any more."""
+        """The port's peer is known, and a second after it went on no bridge is missing any more."""
         lab = Lab(1, SILENT)
         lab.hear(1, peer)
         lab.do(lab.tree.go_on(lab.now, lab.now + 7))

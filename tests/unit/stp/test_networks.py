@@ -184,7 +184,7 @@ def test_line_longer_than_max_age_falls_apart_without_a_loop() -> None:
         network.add_lan([(f"b{i}", 1), (f"b{(i + 1) % 12}", 2)])
     network.add_lan([("b0", 3), ("b6", 3)], cost=1)
     network.start().run(60)
-    network.check_converged()  # with the chord nobody is further than 6 away
+    network.check_converged()  # with the chord no bridge is further than 6 away
     network.cut(network.lans[-1])
     network.cut(network.lans[0])
     network.run(60)
@@ -213,7 +213,7 @@ def test_a_sparse_mesh(size: int) -> None:
     network.kill("b0")
     network.run(60)
     network.check_converged()
-    # news of a dead root is told on until it is too old (max age hops), held back by txCount
+    # news of a dead root is passed on until it is too old (max age hops), held back by txCount
     assert network.last_change - died < 45
 
 

@@ -90,7 +90,7 @@ def waits_for_a_bridge(tree: SpanningTree) -> bool:
 
 
 def assert_at_rest(tree: SpanningTree) -> None:
-    """Selecting all roles anew and running every machine of every port finds nothing to do."""
+    """Selecting all roles again and running every machine of every port finds nothing to do."""
     tree._core.selected_for, tree._core.reselect = (), True
     tree._core.mark_all()
     assert tree.tick(0) == []

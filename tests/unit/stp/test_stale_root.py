@@ -63,7 +63,7 @@ def loses_root(network: Network, how: str) -> float:
 @pytest.mark.parametrize("foreign", ["", "B"])
 @pytest.mark.parametrize("priority", [32768, 61440])
 def test_a_pair_with_two_links_whose_root_is_demoted_goes_on(priority: int, foreign: str) -> None:
-    """A's own former name, which comes back by the other link, deceives nobody, whoever B is."""
+    """A's own former name, which comes back by the other link, deceives no bridge."""
     network = Network(PAIR)
     for name in foreign:
         network.bridges[name].foreign = True
@@ -115,7 +115,7 @@ def test_a_bridge_does_not_believe_in_its_own_former_self() -> None:
 
 
 def test_a_port_whose_news_are_stale_stays_closed_until_they_are_too_old() -> None:
-    """As long as somebody else's bridge repeats them, whatever the forward delay."""
+    """As long as another vendor's bridge repeats them, with any forward delay."""
     lab = Lab(2, SILENT, priority=4096)
     lab.do(lab.tree.set_bridge_params(BridgeParams(priority=32768), lab.now))
     former = 4096 << 48 | ADDRESS
@@ -166,7 +166,7 @@ def test_the_hold_count_is_filled_up_faster_between_own_bridges() -> None:
 
 
 def test_what_was_not_believed_is_asked_again_when_it_is_said_again() -> None:
-    """The last of a hundred bridges stayed alone for ever: nobody said anything new (found by the
+    """The last of a hundred bridges stayed alone for ever: no bridge sent news (found by the
     long run of the kills in a mesh)."""
     lab = Lab(params=SILENT)
     sender = bridge_identifier(32768, 0x0200_0000_0033)

@@ -53,7 +53,7 @@ def test_hello_is_sent_on_time_to_the_microsecond() -> None:
     lab.wait(60)
     times = lab.sent_at(1)
     gaps = {round(b - a, 6) for a, b in pairwise(times)}
-    assert gaps <= {1.5, 0.5, 1.0}  # shorter ones where a change was told
+    assert gaps <= {1.5, 0.5, 1.0}  # shorter ones where a change was announced
     assert sum(g == 1.5 for g in (round(b - a, 6) for a, b in pairwise(times))) >= len(times) - 4
 
 

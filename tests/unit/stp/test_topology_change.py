@@ -68,7 +68,7 @@ TC = rst(OWN_ID, 20000, WORSE, role=BpduRole.ROOT, topology_change=True)
 
 
 def test_a_change_that_a_neighbour_tells_is_passed_on_though_nobody_else_is_to_hear_of_it() -> None:
-    """The root of a pair with one link: no timer of its own starts."""
+    """The root of a pair with one link: it starts no timer."""
     lab = Lab(1, SILENT)
     assert changed_ports(lab.wait(40)) == [1]
     for _ in range(2):

@@ -88,7 +88,7 @@ def test_switching_spanning_tree_on_blocks_the_port_first() -> None:
     assert states(effects) == [(1, F)]
 
 
-# -- what is told ----------------------------------------------
+# -- what is sent ----------------------------------------------
 
 
 def test_roles_and_states_are_reported_with_reasons() -> None:
@@ -127,7 +127,7 @@ def test_snapshot_tells_timers_by_their_names_in_the_standard() -> None:
 
 
 def test_port_that_leaves_the_protocol_with_another_priority_is_disabled() -> None:
-    """Its new identifier asked for its information to be updated; nobody does that any more."""
+    """Its new identifier asked for its information to be updated; no machine does that any more."""
     lab = Lab(2, SILENT)
     lab.do(lab.tree.set_port_params(1, PortParams(enabled=False, priority=0), lab.now))
     assert lab.role(1) == "disabled"

@@ -5,7 +5,7 @@
     A.2 - C.1 cost=5    its path cost on all its ports; also delay=0.001 (seconds)
     A.3 = B.3 = C.3     a shared segment
     A.4 @               a port whose frames come back to it
-    A.5 !               a port with nobody there
+    A.5 !               a port without a neighbour
 
 What the simulator takes for granted: frames on one LAN arrive in order and none is lost while the
 LAN is up at both ends; delays are far below the hello time; effects take effect at once, one after
@@ -181,7 +181,7 @@ class Network:
             self._detect(lan)
 
     def vanish(self, name: str) -> None:
-        """Switch a bridge off while the links to it stay up: nobody sees more than its silence."""
+        """Switch a bridge off while the links to it stay up: neighbours see only its silence."""
         bridge = self.bridges[name]
         assert bridge.tree is not None
         bridge.tree.leave()

@@ -47,7 +47,7 @@ def test_bad_bpdus_are_counted_and_change_nothing(
     for field in ("role", "state", "received", "designated", "edge", "guards"):
         assert after[field] == before[field]
     assert crosses(bridge, 1, 2) == (True, True)
-    # Each reason is told once, not each frame.
+    # Each reason is reported once, not each frame.
     reasons = [
         event["data"]["reason"]
         for event in controller.events("stp.bpdu.dropped")

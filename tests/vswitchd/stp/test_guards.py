@@ -1,4 +1,4 @@
-"""Guards act in the datapath, are told as events, and let go again."""
+"""Guards act in the datapath, are reported as events, and release the port."""
 
 from __future__ import annotations
 

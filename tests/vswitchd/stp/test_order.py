@@ -68,7 +68,7 @@ class Switch(FakeSwitch):
         self.send(message(of.PACKET_IN, head + match + b"\0\0" + frame))
 
     def loses_flows(self) -> None:
-        """Somebody has deleted some of the controller's."""
+        """A user has deleted some of the controller's flows."""
         flow = struct.pack("!QHBBIIHHQQ", make_cookie(Feature.PORT), 1, 2, 0, 0, 0, 0, 0, 0, 0)
         self.send(message(of.FLOW_REMOVED, flow + struct.pack("!HH4x", 1, 4)) * 100)
 

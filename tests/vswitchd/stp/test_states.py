@@ -121,14 +121,14 @@ def test_a_topology_change_flushes_all_other_ports_but_edges(
         for port in (1, 3):
             wait_forgotten(controller, bridge, hosts[port])
         assert_known(controller, bridge, {port: hosts[port] for port in (2, 4)})
-        # ... and it is told on.
+        # ... and it is passed on.
         wait_for(lambda: any(tells_change(f) for f in bridge.sent(1)), "port 1 to tell of it")
 
 
 def test_members_are_asked_after_a_topology_change_that_a_neighbour_alone_tells(
     make: Callable[[str], Bridge], controller: Controller
 ) -> None:
-    """The root of a pair: its tree has nobody to tell, and starts no timer."""
+    """The root of a pair: its tree has no neighbour to notify, and starts no timer."""
     bridge = make("asks")
     bridge.switch.step()
     with Neighbour(bridge, {1: rst(ROOT | LEARNING | FORWARDING)}) as neighbour:

@@ -1,4 +1,4 @@
-"""A switch that restarts has lost its flows, and its ports begin anew; what is known is kept."""
+"""A switch that restarts has lost its flows, and its ports begin again; what is known is kept."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ class Lab:
             heapq.heappush(self._flying, (self.now + delay, self._number, other, frame))
 
     def _watch(self) -> None:
-        """For how long does somebody send to whom does not take it, or to two others at once?"""
+        """Seconds for which an actor sends to one that does not collect, or to two at once."""
         for plug, (_, distributing) in self.does.items():
             other = self.peers.get(plug)
             bad = distributing and other is not None and not self.does[other][0]

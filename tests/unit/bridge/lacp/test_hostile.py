@@ -1,4 +1,4 @@
-"""What a host can bring about has a bound, however many frames it sends and whatever they say."""
+"""What a host can bring about has a bound, however many frames it sends and with any content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def members(count: int) -> Actor:
 
 
 def said(actor: Actor, port: int, host: Information) -> bytes:
-    """An LACPDU that is right about whom it is to."""
+    """An LACPDU with the right partner."""
     own = next(member.actor for member in actor.status().members if member.port == port)
     return encode_lacpdu(host, own, 9)
 
@@ -79,7 +79,7 @@ def test_one_that_is_another_each_time_neither_grows_memory_nor_holds_the_others
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 50_000
-    # what was not told is counted, and that is told
+    # what was not reported is counted, and the count is reported
     assert 15 <= len(emitted) <= 20
     events = [effect for effect in actor.tick(100.0) if isinstance(effect, Event)]
     assert next(event.data["count"] for event in events if event.kind == "lacp.untold") > 5_000

@@ -1,5 +1,5 @@
 """Actors over cables that lose, double and delay LACPDUs, die in one direction, are moved; actors
-that are killed and return; whatever is set meanwhile.
+that are killed and return; with any setting meanwhile.
 
 Never does anybody send for longer than the standard allows by a member that the other end does not
 collect on: that is as long as the last LACPDU that said otherwise is good for, and may have been
@@ -136,7 +136,7 @@ def test_two_actors_agree_for_as_long_as_the_standard_says(
 
 
 def _stands_in_the_way(lab: Lab) -> bool:
-    """Whoever has no use for fewer than min_links does not count those that the other end has no
+    """An actor that cannot use fewer than min_links does not count those that the other end has no
     room for: then its aggregation is down, and is said to be, while some members are in use."""
     a, b = lab.params["a"], lab.params["b"]
     return a.min_links > b.max_links or b.min_links > a.max_links

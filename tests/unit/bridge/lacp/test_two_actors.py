@@ -148,7 +148,7 @@ def test_without_fallback_nobody_is_used_who_does_not_speak() -> None:
     assert lab.collecting("a") == []
     assert "does not speak LACP" in lab.member(("a", 1)).reason
     assert lab.member(("a", 1)).actor_churn
-    assert not lab.events_of("lacp.churn")  # nobody is there to hear of it
+    assert not lab.events_of("lacp.churn")  # no partner is there to hear of it
 
 
 def test_a_partner_that_does_not_sync_is_churn() -> None:
@@ -340,7 +340,7 @@ def test_a_partner_that_changed_its_mind_meanwhile_is_found_out_at_once() -> Non
     lab.kill("a")
     lab.set("b", min_links=3)
     lab.run(10)
-    assert lab.distributing("a") == [1, 2]  # nobody could tell it
+    assert lab.distributing("a") == [1, 2]  # no LACPDU could reach it
     lab.come_back("a")
     assert lab.wait(lambda: lab.distributing("a") == [], 1) < 0.1
 

@@ -1,4 +1,4 @@
-"""Aggregations that speak LACP, through the whole bridge: what the datapath is told and when."""
+"""Aggregations that speak LACP, through the whole bridge: what is sent to the datapath and when."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_the_partner_is_reported_when_the_aggregation_is_taken_away_or_made_stat
         lab.effects.clear()
         lab.apply(lab.bridge.set_params(BridgeParams(lags=params), lab.now))
         assert StateChanged("lacp") in lab.effects
-        assert lab.bridge.lags.dump() == {}  # nobody is to go on with it
+        assert lab.bridge.lags.dump() == {}  # no process is to go on with it
         assert not any(sends for _, sends in lab.partner.members.values())
 
 
@@ -349,7 +349,7 @@ def test_what_is_counted_and_reported() -> None:
 
 
 def test_a_member_that_was_another_port_a_moment_ago_does_not_hear_yet() -> None:
-    """That its link were down is reported nobody who is only waited for."""
+    """A partner that is only waited for is not reported as a link that is down."""
     lab = Lab(Bridge(7, BridgeParams()))
     lab.plug(M1, M2, X)
     lab.run(5)

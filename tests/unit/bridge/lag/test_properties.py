@@ -1,4 +1,4 @@
-"""Whatever ports a switch claims to have and whatever a file says: each of them is one thing."""
+"""With any ports of a switch and any file, each port has one role."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ HEADER = NEAREST_BRIDGE + b"\x02\x00\x00\x00\x00\x77" + ETHERTYPE
 def pdu(
     *more: bytes, chassis: bytes = b"\x07them", port: bytes = b"\x05e1", ttl: int = 120
 ) -> bytes:
-    """The frame of somebody else."""
+    """A frame of another host."""
     parts = [
         tlv(Type.CHASSIS_ID, chassis),
         tlv(Type.PORT_ID, port),

@@ -118,7 +118,7 @@ def test_turned_off_the_neighbours_are_reported_and_after_a_while_it_begins_agai
     lab = Lab(cables=CABLE)
     lab.until(60.0)
     lab.configure(1, lldp=None)
-    assert lab.neighbours((2, 1)) == []  # who was told
+    assert lab.neighbours((2, 1)) == []  # the notified one
     assert lab.bridges[1].desired().lldp == ()
     lab.until(60.5)
     count = len(lab.times((1, 1)))
@@ -292,7 +292,7 @@ def members() -> list[OwnAgents]:
 
 
 def surroundings_of(lab: Lab) -> list[Surroundings]:
-    """What is around the bridges, as another member reads what it is told."""
+    """What is around the bridges, as another member reads it."""
     known = [surroundings(bridge, True, lab.now) for bridge in lab.bridges.values()]
     sent = Around(bridges=known).model_dump_json()
     assert Around.model_validate_json(sent).bridges == known

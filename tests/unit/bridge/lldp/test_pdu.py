@@ -1,4 +1,4 @@
-"""LLDPDUs: made and read, and whatever anybody may send instead (802.1AB-2016 9.2.7.7)."""
+"""LLDPDUs: made and read, and anything that a host may send instead (802.1AB-2016 9.2.7.7)."""
 
 from __future__ import annotations
 
