@@ -161,9 +161,9 @@ def test_a_switch_that_was_reported_later_terms_gets_terms_above_them(
 
 def test_generations_are_compared_as_a_sequence() -> None:
     last = (1 << 64) - 1
-    assert GenerationBase(last).is_above(own=5, seen=last)
-    assert not GenerationBase(0).is_above(own=5, seen=5000)
-    assert GenerationBase(0).is_above(own=5, seen=5)
+    assert GenerationBase(last).is_above(term=5, seen=last)
+    assert not GenerationBase(0).is_above(term=5, seen=5000)
+    assert GenerationBase(0).is_above(term=5, seen=5)
 
 
 @pytest.mark.parametrize("name", ["zzz", "0000000000000001/x", "00", "000000000000000G"])

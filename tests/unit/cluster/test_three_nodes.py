@@ -75,7 +75,7 @@ class Member:
         del ticket
         found = self.etcd.get(KEYS.of("entries-0000000000000001.json"))
         assert found is not None
-        assert f'"vlan": {kept.static[0].vlan},'.encode() in found.value
+        assert f'"vlan": {kept.entries[0].vlan},'.encode() in found.value
 
 
 @pytest.fixture

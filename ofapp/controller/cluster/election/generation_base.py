@@ -34,7 +34,7 @@ class GenerationBase:
         return (self.value + term) % _ALL
 
     def is_above(self, term: int, seen: int) -> bool:
-        """Whether a switch that has seen generation `seen` accepts `own` with the offset."""
+        """Whether a switch that has seen generation `seen` accepts `term` with the offset."""
         return (self.generation(term) - seen) % _ALL < _ALL // 2
 
 
