@@ -23,25 +23,21 @@ from ofapp.controller import events
 from ofapp.controller import member_events as cluster
 from ofapp.controller.access import events as access
 from ofapp.controller.bridges import events as bridges
+from ofapp.controller.bridges import openflow_datapath
 from ofapp.controller.configuration import events as configuration
 from ofapp.controller.state import events as state
-from ofapp.openflow.switch import events as switch
-from ofapp.openflow.switch.counters import events as counters
-from ofapp.openflow.wire import events as wire
 
 SUBJECTS = (
     bridges,
     ports,
     fdb,
-    counters,
     stp,
     lag,
     lacp,
     lldp,
     multicast,
     first_hop,
-    switch,
-    wire,
+    *openflow_datapath.EVENTS,
     configuration,
     state,
     access,

@@ -117,12 +117,8 @@ def test_no_modules_import_in_circles() -> None:
     )
 
 
-OPENFLOW_USERS = {
-    "controller.bridges.openflow_datapath",  # sessions and roles
-    "api.event_kinds",  # the catalogue of all events
-    "api.resources.bridge.ports",  # the kinds of frames whose rate is limited
-}
-"""The only modules of controller/ and api/ that know OpenFlow; all others know a `Datapath`."""
+OPENFLOW_USERS = {"controller.bridges.openflow_datapath"}
+"""The only module of controller/ and api/ that knows OpenFlow; all others know a `Datapath`."""
 
 
 def test_the_controller_and_the_api_know_a_datapath_and_not_openflow() -> None:

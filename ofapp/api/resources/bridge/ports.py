@@ -35,8 +35,8 @@ from ofapp.bridge.ports.vlan import NO_VLAN, spoken
 from ofapp.config.base import MAX_VID
 from ofapp.config.port import PortSection, PortVlan, Storm, vlan_section, with_vlan, without_vlan
 from ofapp.controller.bridges.datapath import ask_all
+from ofapp.controller.bridges.openflow_datapath import HELD_BACK
 from ofapp.controller.network import Network
-from ofapp.openflow.model.traps import LIMITED
 
 PATIENCE = 5.0
 """Seconds that a switch may take to answer a port statistics request."""
@@ -128,7 +128,7 @@ PortState = Literal["disabled", "discarding", "learning", "forwarding"]
 if TYPE_CHECKING:
     LimitedKind = str
 else:
-    LimitedKind = Literal[(*(kind.name for kind in LIMITED), "learning")]
+    LimitedKind = Literal[(*HELD_BACK, "learning")]
 """Kinds of rate-limited frames, and new addresses that came faster than the switch accepts them."""
 
 
