@@ -42,6 +42,11 @@ def file(**bridge: object) -> str:
         for port, one in HOSTS.items()
         for address in (one.four, one.six)
     ]
+    # The host that attackers claim to be: else what it does not use is free to be claimed.
+    bindings += [
+        {"mac": dhcp_mac(claims.OTHER), "port": "uplink", "address": claims.OTHER4, "vlan": vid}
+        for vid in (0, VID)
+    ]
     own = {
         "multicast": {"mcast_snooping": False},
         "mac_move": {"moves": 0},
@@ -247,3 +252,44 @@ def test_without_guarded_ports_nothing_of_it_is_there(
 
     wait_for(lambda: not left(), "the flows to go")
     assert "normal" in bridge.switch.ofctl("get-frags", bridge.name)
+
+
+@pytest.mark.parametrize("end", ["controller", "connection", "switch"])
+def test_nothing_forged_passes_while_a_switch_comes_back(
+    bridge: Bridge, controller: Controller, end: str
+) -> None:
+    passed = set[tuple[str, str]]()
+
+    def attack() -> None:
+        for port, one in HOSTS.items():
+            forged = dict(claims.attacks(one))
+            bridge.forget_sent()
+            interface = bridge.port_name(PLACES[port])
+            sent = [frame.hex() for frame in forged.values()]
+            bridge.switch.appctl("netdev-dummy/receive", interface, *sent)
+            left = [frame for number in bridge.ports for frame in bridge.sent(number)]
+            for name, frame in forged.items():
+                if any(frame[18:] in each for each in left):
+                    passed.add((port, name))
+        bridge.switch.step()
+
+    if end == "controller":
+        controller.kill9()
+        attack()
+        controller.start()
+    elif end == "connection":
+        bridge.disconnect()
+        wait_for(lambda: not bridge.connected, "the connection to end", tick=attack)
+        bridge.set_controller(controller.target)
+    else:
+        bridge.switch.restart_switch()
+
+    def ready() -> bool:
+        reply = controller.api("GET", f"/v1/bridges/{bridge.dpid16}")
+        return reply.status == 200 and reply.body["in_line"] and bool(bindings(bridge))
+
+    wait_for(ready, "the switch to be in line", tick=attack, seconds=60)
+    attack()
+    assert passed == set()
+    for port, one in HOSTS.items():
+        assert UPLINK in bridge.deliver(PLACES[port], one.ipv4())

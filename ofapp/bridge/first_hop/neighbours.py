@@ -24,7 +24,7 @@ from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
 from ofapp.bridge.first_hop.bindings.table import is_link_local
 from ofapp.bridge.first_hop.prefixes import Prefixes
-from ofapp.bridge.multicast.address import ANY6, link_local6
+from ofapp.bridge.multicast.address import ANY6, interface_mac6, link_local6
 from ofapp.bridge.packet.neighbour import probe_reachability, resolve
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.sending import sent
@@ -157,7 +157,21 @@ class NeighbourBindings:
         if not on_link or not address.usable:
             self._bindings.counters["nd_off_link"] += 1
             return Fate.REFUSE
+        owner = self._owner_by_mac(key)
+        if owner is not None and owner.mac != claimant.mac:
+            self._bindings.refuse(self._binding(claimant, key[1], changes), owner, changes)
+            return Fate.REFUSE
         return Fate.PASS if self._test(key, claimant, None, None, changes) else Fate.REFUSE
+
+    def _owner_by_mac(self, key: Key) -> Binding | None:
+        """The host that may use a link-local address without a binding of it.
+
+        It has other bindings, and the address follows from its MAC address.
+        """
+        mac = interface_mac6(key[1])
+        known = () if mac is None else self._bindings.table.of_host(key[0], mac)
+        address = BoundAddress(key[1], 128)
+        return next((replace(binding, address=address) for binding in known), None)
 
     def answer(self, port: Port, mac: int, key: Key, changes: Changes) -> None:
         """A host has answered a probe."""

@@ -135,3 +135,9 @@ def link_local6(mac: int) -> bytes:
     """Link-local address a bridge with this Ethernet address would give itself (RFC 4291 2.5.1)."""
     octets = mac.to_bytes(6, "big")
     return b"\xfe\x80" + bytes(6) + bytes((octets[0] ^ 2,)) + octets[1:3] + b"\xff\xfe" + octets[3:]
+
+
+def interface_mac6(address: bytes) -> int | None:
+    """Ethernet address that a link-local address follows from, None for others (RFC 4291 A)."""
+    mac = int.from_bytes(bytes((address[8] ^ 2,)) + address[9:11] + address[13:], "big")
+    return mac if address == link_local6(mac) else None

@@ -170,6 +170,16 @@ class TestAnAddressThatIsBound:
         guarded.wait(5.0)
         assert guarded.owner(X) == ("tap11", A)
 
+    def test_follows_from_its_mac_and_is_not_claimed(self, guarded: Guarded) -> None:
+        """A host with any binding may use this link-local address, and has not to claim it."""
+        bind(guarded, 11, A, X)
+        assert not claim(guarded, 12, B, link_local(A))
+        guarded.wait(5.0)
+        assert guarded.owner(link_local(A)) is None
+        assert guarded.kinds() == ["bindings.conflict"]
+        assert claim(guarded, 12, B, link_local(C)), "no such host"
+        assert claim(guarded, 11, A, link_local(A))
+
     def test_is_not_asked_for_again_and_again(self, guarded: Guarded) -> None:
         bind(guarded, 11, A, X)
         claim(guarded, 12, B, X)
