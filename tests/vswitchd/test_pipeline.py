@@ -35,6 +35,7 @@ FIELDS = {
     "tp_src": {"udp_src"},
     "tp_dst": {"udp_dst"},
     "nw_frag": {"ip_frag"},
+    "nw_ttl": {"nw_ttl"},
     "arp_spa": {"arp_spa"},
     "nd_target": {"ipv6_nd_target"},
     "nd_sll": {"ipv6_nd_sll"},
