@@ -286,7 +286,8 @@ def test_nothing_forged_passes_while_a_switch_comes_back(
 
     def ready() -> bool:
         reply = controller.api("GET", f"/v1/bridges/{bridge.dpid16}")
-        return reply.status == 200 and reply.body["in_line"] and bool(bindings(bridge))
+        in_line = reply.status == 200 and bool(reply.body["connected"] and reply.body["in_line"])
+        return in_line and bridge.connected and bool(bindings(bridge))
 
     wait_for(ready, "the switch to be in line", tick=attack, seconds=60)
     attack()
