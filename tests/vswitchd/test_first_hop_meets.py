@@ -401,15 +401,18 @@ def test_a_binding_holds_in_its_vlan_alone(
     assert bridge.deliver(G1, tcp(Host(ONE.mac, "10.0.0.21", ONE.six, 10))) == {}
 
 
-def test_bpdu_guard_closes_a_guest_for_dhcp_too(
-    make: Callable[[str], Bridge], controller: Controller
-) -> None:
+def test_bpdu_guard_closes_a_guest_for_dhcp_too(make: Callable[[str], Bridge]) -> None:
     bridge = make("guard")
-    assert UP in bridge.send(G1, tcp(ONE))
+    tick = bridge.switch.in_pace()
+    wait_for(lambda: UP in bridge.send(G1, tcp(ONE)), "the port to open", tick=tick)
     assert UP in comes(bridge, G1, discover(ONE))
     check_forged(bridge)
-    bridge.inject(G1, frames.bpdu(mac_of(STRANGER)))
-    wait_for(lambda: not bridge.send(G1, tcp(ONE)), "BPDU guard", tick=bridge.switch.in_pace())
+
+    def closed() -> bool:
+        bridge.inject(G1, frames.bpdu(mac_of(STRANGER)))
+        return not bridge.send(G1, tcp(ONE))
+
+    wait_for(closed, "BPDU guard", tick=tick)
     assert held_back(bridge, discover(ONE, 2))
 
 
