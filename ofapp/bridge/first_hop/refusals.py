@@ -74,7 +74,9 @@ class Refusals:
             "passed": refused.passed,
         }
         claimed = refused.claim if address is None else f"{refused.claim} {address}"
-        does = "sends invalid DHCP messages" if refused.claim == "dhcp" else f"claims {claimed}"
+        does = f"claims {claimed}"
+        if refused.claim == "dhcp":
+            does = "sends DHCP messages that fit neither its bindings nor its port"
         words = f"{format_mac(refused.mac)} on port {refused.port} {does}"
         if (owner := refused.contradicts) is not None:
             data |= {"bound_port": owner.port, "bound_mac": format_mac(owner.mac)}

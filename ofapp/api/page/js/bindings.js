@@ -19,7 +19,7 @@ const CLAIMS = {
   router: "advertises itself as a router",
   redirect: "redirects to another router",
   fragment: "sends fragments that cannot be checked",
-  dhcp: "sends invalid DHCP messages",
+  dhcp: "sends DHCP messages that fit neither its bindings nor its port",
   nested: "sends nested tags that cannot be checked",
 };
 

@@ -21,6 +21,7 @@ from ofapp.bridge.first_hop.params import MAX_BINDINGS
 from ofapp.bridge.first_hop.stranded import Stranded
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group
+from ofapp.bridge.multicast.address import link_local6
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.state import BridgeState
 
@@ -258,6 +259,18 @@ class Bindings:
         changes.stored = True
         if changed:
             changes.touch(binding.port, binding.vid, binding.mac)
+            self._free_link_local(binding, changes)
+
+    def _free_link_local(self, host: Binding, changes: Changes) -> None:
+        """Take the address that follows from a host's MAC address from another host.
+
+        The switch lets each host with a binding use it; the other one has claimed it before.
+        """
+        its = BoundAddress(link_local6(host.mac), 128)
+        holder = self.table.get(host.vid, its)
+        if holder is not None and holder.origin.dynamic and holder.mac != host.mac:
+            self.unbind(holder, changes, "replaced")
+            self.refuse(holder, replace(host, address=its), changes)
 
     def _remove(self, binding: Binding, changes: Changes) -> None:
         self.table.drop(binding.vid, binding.address)

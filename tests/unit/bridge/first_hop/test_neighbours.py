@@ -302,3 +302,18 @@ def test_prefixes_outlive_a_restart(guarded: Guarded) -> None:
     after.now = 11.0
     assert after.owner(X) == ("tap11", A)
     assert claim(after, 12, B, Y)
+
+
+def test_the_address_that_follows_from_a_mac_address_is_freed_for_its_host() -> None:
+    """Another host had claimed it before its host had any binding."""
+    guarded = Guarded(guarded_bridge())
+    guarded.hear("nd", 12, dad(B, link_local(A)).frame)
+    guarded.wait(1.0)
+    assert guarded.owner(link_local(A)) == ("tap12", B)
+    assert guarded.lease(11, A, "10.0.0.9")
+    assert guarded.owner(link_local(A)) is None
+    assert guarded.switch == {(11, 0, A): (address("10.0.0.9"),)} == guarded.wanted()
+    assert "bindings.conflict" in guarded.kinds()
+    guarded.hear("nd", 12, dad(B, link_local(A)).frame)
+    guarded.wait(1.0)
+    assert guarded.owner(link_local(A)) is None
