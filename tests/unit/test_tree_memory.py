@@ -234,9 +234,11 @@ class TestAbsentees:
         )
         return absentees, bridges, calmed
 
-    def met(self, absentees: Absentees, bridges: dict[int, Bridge], number: int) -> Bridge:
+    def met(
+        self, absentees: Absentees, bridges: dict[int, Bridge], number: int, now: float = 100.0
+    ) -> Bridge:
         bridge = bridges[number] = Bridge(number, STP)
-        absentees.greet(bridge)
+        absentees.greet(bridge, now)
         return bridge
 
     def test_who_comes_waits_for_the_others_but_not_for_ever(self) -> None:
@@ -249,6 +251,13 @@ class TestAbsentees:
         assert calmed == [1, 2]
         assert one.stp.cautious_until == 102.0
         assert self.met(absentees, bridges, 3).stp.cautious_until == 102.0
+
+    def test_bpdus_may_be_under_way_however_long_a_switch_was_absent(self) -> None:
+        """They were forwarded by switches without a controller until one was back."""
+        absentees, bridges, _ = self.made([])
+        absentees.expect(1, 100.0)
+        late = 100.0 + 2 * CAUTION
+        assert self.met(absentees, bridges, 1, late).stp.cautious_until == late
 
     def test_nobody_waits_where_nobody_was(self) -> None:
         absentees, bridges, calmed = self.made([])

@@ -38,9 +38,13 @@ class Absentees:
         self._absent = set(remembered)
         self._until = now + CAUTION if self._absent else now
 
-    def greet(self, bridge: Bridge) -> None:
-        """Handle a bridge that is new to this process."""
-        bridge.stp.be_cautious(self._until)
+    def greet(self, bridge: Bridge, now: float) -> None:
+        """Handle a bridge that is new to this process.
+
+        However long its switch and its neighbours' were without a controller: they may forward
+        BPDUs until now, and these may still be under way.
+        """
+        bridge.stp.be_cautious(max(self._until, now))
 
     def expect(self, datapath_id: int, now: float) -> None:
         """Handle the end of a switch's master: another member or this one will replace it."""

@@ -184,7 +184,7 @@ class Lifetime:
             self._events.emit(datapath_id, event)
         configuration = self._running.of(datapath_id)
         bridge = Bridge(datapath_id, self._running.params(datapath_id), self._shared_state)
-        self._absentees.greet(bridge)
+        self._absentees.greet(bridge, time.monotonic())
         self._set_trace(bridge)
         for effect in follow_file(bridge, Settings(), configuration, time.monotonic()):
             if isinstance(effect, Event) and effect.of is CONFIG_SKIPPED:

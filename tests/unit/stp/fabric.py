@@ -327,7 +327,7 @@ class Fabric:
             bridge = self.bridges[switch.number] = Bridge(
                 switch.number, switch.params, SharedState(self.trees)
             )
-            self.absentees.greet(bridge)
+            self.absentees.greet(bridge, self.now)
             bridge.stp.set_trace(False)
             if switch.number in self.disk.texts:
                 with contextlib.suppress(ValueError):
