@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.attacks import ATTACKS, REPRESENTATIVE, Attack, attacker, victim
+from tests.firsthop.attacks import ATTACKS, REPRESENTATIVE, Attack, attacker, victim
 from tests.support.firsthop import clients
 from tests.support.firsthop.bed import Bed, Capture, Lan
 from tests.support.firsthop.daemon import Daemon
