@@ -63,7 +63,7 @@ def pair(stack: ExitStack, guarded: bool, hosts: int) -> tuple[Host, Host]:
 
 def inside(turns: int, hosts: int, out: Path) -> None:
     """Measure, in user-mode Linux."""
-    for module in ("openvswitch", "veth"):
+    for module in ("openvswitch", "bridge", "veth"):  # bridge needs ipv6
         sh("modprobe", module)
     sh("ip", "link", "set", "lo", "up")
     wait_for(
