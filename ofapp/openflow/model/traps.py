@@ -8,7 +8,7 @@ What follows from a declaration: the flow that sends the frames and its rule in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.first_hop.binding import GuardedPort
@@ -184,51 +184,57 @@ def _where_checked(port: DesiredPort) -> Place | None:
     return Place(port.number, goto=TableId.CHECKED if guard.report_only else None)
 
 
-def _held(name: str, feature: int, about: str) -> TrapRule:
-    """The rule of frames that the controller forwards: see `ForwardFrame`."""
+def _held(
+    name: str,
+    feature: int,
+    meter: int,
+    rate: int,
+    *,
+    about: str,
+    of_port: Callable[[DesiredPort], Place | None],
+    what: str,
+) -> Trap:
+    """Frames that the controller forwards: see `ForwardFrame`."""
     held = "To the controller, which forwards it; the table `away` drops it while there is one."
-    match = (register(Register.TRAP, feature),)
-    return TrapRule(TableId.TRAPS, name, 100, f"{about} {held}", match, goto=(TableId.AWAY,))
+    return Trap(
+        name=name,
+        feature=feature,
+        meter=meter,
+        rate=rate,
+        lane=Lane.PROMPT,
+        rule=TrapRule(
+            TableId.TRAPS,
+            name.replace("_", "-"),
+            100,
+            f"{about} {held}",
+            (register(Register.TRAP, feature),),
+            goto=(TableId.AWAY,),
+        ),
+        of_port=of_port,
+        event=name,
+        what=what,
+        fate="were too fast for the controller and dropped",
+        remedy="See which host sends them.",
+    )
 
 
-DHCP = Trap(
-    name="dhcp",
-    feature=0x17,
-    meter=9,
-    rate=50,
-    lane=Lane.PROMPT,
-    rule=_held("dhcp", 0x17, "A message of a DHCP client, from a port that has bindings."),
+DHCP = _held(
+    *("dhcp", 0x17, 9, 50),
+    about="A message of a DHCP client, from a port that has bindings.",
     of_port=_where_snooped,
-    event="dhcp",
     what="messages of DHCP clients",
-    fate="were too fast for the controller and dropped",
-    remedy="See which host sends them.",
 )
-DHCP_SERVER = Trap(
-    name="dhcp_server",
-    feature=0x18,
-    meter=10,
-    rate=5_000,
-    lane=Lane.PROMPT,
-    rule=_held("dhcp-server", 0x18, "A message of a DHCP server, from a port where one may be."),
+DHCP_SERVER = _held(
+    *("dhcp_server", 0x18, 10, 5_000),
+    about="A message of a DHCP server, from a port where one may be.",
     of_port=_where_servers_are,
-    event="dhcp_server",
     what="messages of DHCP servers",
-    fate="were too fast for the controller and dropped",
-    remedy="See which host sends them.",
 )
-ND = Trap(
-    name="nd",
-    feature=0x19,
-    meter=11,
-    rate=50,
-    lane=Lane.PROMPT,
-    rule=_held("nd", 0x19, "A host asks for routers, or whether an IPv6 address is free."),
+ND = _held(
+    *("nd", 0x19, 11, 50),
+    about="A host asks for routers, or whether an IPv6 address is free.",
     of_port=_where_nd_is_inspected,
-    event="nd",
     what="claims of IPv6 addresses and router solicitations",
-    fate="were too fast for the controller and dropped",
-    remedy="See which host sends them.",
 )
 ROUTER = Trap(
     name="router",
