@@ -22,6 +22,9 @@ from ofapp.bridge.params.parameter import Section
 from ofapp.bridge.params.policy import Limit, Policies, PortPolicy, Rate
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans
 
+MOST_FITTING = 8192
+"""Most port names for which it is kept which pattern fits."""
+
 MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
 
 
@@ -107,13 +110,24 @@ class BridgeParams:
     vlan_names: Mapping[int, str] = field(default_factory=dict)
     lags: Mapping[str, LagParams] = field(default_factory=dict)
 
+    _fitting: dict[str, PortParams] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
     def port(self, name: str, number: int = 0) -> PortParams:
         """The parameters of the port called `name`, with this number."""
-        params = self.ports.get(name) or self.numbered.get(number)
-        if params is not None:
-            return params
-        fitting = [pattern for pattern in self.ports if fnmatchcase(name, pattern)]
-        return self.ports[max(fitting, key=len)] if fitting else _DEFAULT_PORT
+        return self.ports.get(name) or self.numbered.get(number) or self._by_pattern(name)
+
+    def _by_pattern(self, name: str) -> PortParams:
+        """The parameters by pattern, kept by name: each DHCP message asks for them."""
+        params = self._fitting.get(name)
+        if params is None:
+            fitting = [pattern for pattern in self.ports if fnmatchcase(name, pattern)]
+            params = self.ports[max(fitting, key=len)] if fitting else _DEFAULT_PORT
+            if len(self._fitting) >= MOST_FITTING:
+                self._fitting.clear()
+            self._fitting[name] = params
+        return params
 
     def lag_of(self, name: str) -> str | None:
         """The aggregation that the port called `name` is a member of."""
