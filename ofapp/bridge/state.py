@@ -70,3 +70,8 @@ class BridgeState:
     def usable(self, port: Port) -> bool:
         """Whether a port is up and takes part."""
         return port.up and self.port_policies.takes_part(port.number)
+
+    def is_up(self, name: str) -> bool:
+        """Whether there is a port of this name that is up and takes part."""
+        port = self.ports.named(name)
+        return port is not None and self.usable(port)

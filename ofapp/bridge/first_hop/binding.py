@@ -8,6 +8,8 @@ from enum import Enum
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
+from ofapp.bridge.multicast.address import link_local6
+
 
 class Origin(Enum):
     """Where a binding comes from."""
@@ -68,6 +70,11 @@ class BoundAddress(NamedTuple):
         if most == 32:
             return octets[0] not in (0, 127) and octets[0] < 224
         return octets[0] != 0xFF and any(octets[:15])
+
+
+def link_local(mac: int) -> BoundAddress:
+    """The link-local address that a host makes of its MAC address (RFC 4291 2.5.6, A)."""
+    return BoundAddress(link_local6(mac), 128)
 
 
 @dataclass(frozen=True, slots=True)

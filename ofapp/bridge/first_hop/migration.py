@@ -75,7 +75,7 @@ class Migration:
         old = bound or self._learned_elsewhere(port, vid, mac)
         if old is None:
             return True
-        if not self._is_up(old):
+        if not self._state.is_up(old):
             self._bindings.move(vid, mac, old, port.name, changes)
             return True
         host = vid, mac
@@ -96,7 +96,7 @@ class Migration:
         A server believes a client that repeats the client identifier of another one (option 61,
         DUID), and grants it the address of that one.  So an owner that answers keeps it.
         """
-        if not self._is_up(owner.port):
+        if not self._state.is_up(owner.port):
             return True
         return self._is_gone((owner.vid, owner.mac), owner.port, changes)
 
@@ -146,7 +146,7 @@ class Migration:
             return
         for vid, mac in self._bindings.table.hosts(port):
             to, since = self._seen.get((vid, mac), ("", 0.0))
-            if to and to != port and changes.at < since + SHORTLY and self._is_up(to):
+            if to and to != port and changes.at < since + SHORTLY and self._state.is_up(to):
                 del self._seen[vid, mac]
                 self._bindings.move(vid, mac, port, to, changes)
 
@@ -154,7 +154,7 @@ class Migration:
         """Let time pass: ask again, or note that a host does not answer."""
         for host in self._due.expired(changes.at):
             test = self._tests[host]
-            if test.left and self._is_up(test.port):
+            if test.left and self._state.is_up(test.port):
                 self._probe(host, test, changes)
                 continue
             del self._tests[host]
@@ -183,7 +183,3 @@ class Migration:
                 yield probe(octets, self._prober, mac, vid)
             else:
                 yield probe_reachability(octets, mac, self._prober, vid)
-
-    def _is_up(self, name: str) -> bool:
-        port = self._state.ports.named(name)
-        return port is not None and self._state.usable(port)

@@ -130,7 +130,7 @@ class NeighbourBindings:
         if old.origin is not Origin.ND or old.address != address:
             self._bindings.refuse(self._binding(claimant, octets, changes), old, changes)
             return Fate.REFUSE
-        if not self._is_up(old.port):
+        if not self._state.is_up(old.port):
             self._bind(claimant, octets, changes)
             return Fate.PASS
         if changes.at < self._answered.get(key, -QUIET) + QUIET:
@@ -322,11 +322,7 @@ class NeighbourBindings:
     def _guarded(self, name: str) -> bool:
         """Whether hosts of a port can be asked, and are to be: it is up and inspected."""
         port = self._state.ports.named(name)
-        return self._is_up(name) and port is not None and inspects(self._state, port)
-
-    def _is_up(self, name: str) -> bool:
-        port = self._state.ports.named(name)
-        return port is not None and self._state.usable(port)
+        return port is not None and self._state.usable(port) and inspects(self._state, port)
 
     def _trusted(self) -> list[int]:
         """The ports where hosts may answer for any address."""

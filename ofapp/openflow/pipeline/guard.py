@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost
+from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost, link_local
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     IPV6,
@@ -129,15 +129,6 @@ _CHECKED = (
 )
 
 _WORD = struct.Struct("!I")
-_LINK_LOCAL = 0xFE80 << 112
-_OTHER_BIT = 1 << 41  # universal or local, of a MAC address
-
-
-def link_local(mac: int) -> BoundAddress:
-    """The link-local address that a host makes of its MAC address (RFC 4291 2.5.6, A)."""
-    mac ^= _OTHER_BIT
-    identifier = mac >> 24 << 40 | 0xFFFE << 24 | mac & 0xFFFFFF
-    return BoundAddress((_LINK_LOCAL | identifier).to_bytes(16, "big"), 128)
 
 
 def bound_flows(host: BoundHost) -> Iterator[Flow]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, EventKind
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress, FullLimit
+from ofapp.bridge.first_hop.binding import Binding, BoundAddress, FullLimit, link_local
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
 from ofapp.bridge.first_hop.bindings.limits import BindingLimits, Scope
@@ -21,7 +21,6 @@ from ofapp.bridge.first_hop.params import MAX_BINDINGS
 from ofapp.bridge.first_hop.stranded import Stranded
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group
-from ofapp.bridge.multicast.address import link_local6
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.state import BridgeState
 
@@ -266,7 +265,7 @@ class Bindings:
 
         The switch lets each host with a binding use it; the other one has claimed it before.
         """
-        its = BoundAddress(link_local6(host.mac), 128)
+        its = link_local(host.mac)
         holder = self.table.get(host.vid, its)
         if holder is not None and holder.origin.dynamic and holder.mac != host.mac:
             self.unbind(holder, changes, "replaced")
