@@ -12,14 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ofapp.common import hub
+from ofapp.common import hub  # (before what it patches is imported)
 
 # isort: split
-from os_ken.base.app_manager import OSKenApp
-from os_ken.controller import ofp_event
-from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
-from os_ken.ofproto import ofproto_v1_3
-
 from ofapp.api.http.server import ApiServer
 from ofapp.common.garbage import Calm
 from ofapp.config import load_config
@@ -33,6 +28,14 @@ from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
 from ofapp.openflow.switch.mastership.ownership import identity
 from ofapp.openflow.wire.handshakes import Handshakes, serve_with
+from ofapp.osken import ofp
+from ofapp.osken.application import (
+    DEAD_DISPATCHER,
+    MAIN_DISPATCHER,
+    EventOFPStateChange,
+    OSKenApp,
+    set_ev_cls,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +43,7 @@ LOG = logging.getLogger(__name__)
 class OfApp(OSKenApp):  # type: ignore[misc]
     """A learning bridge on every switch that connects."""
 
-    OFP_VERSIONS = [ofproto_v1_3.OFP_VERSION]  # noqa: RUF012 - os-ken's own form
+    OFP_VERSIONS = [ofp.OFP_VERSION]  # noqa: RUF012 - os-ken's own form
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -98,7 +101,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         self.network.close()
 
     @set_ev_cls(  # type: ignore[untyped-decorator]
-        ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER]
+        EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER]
     )
     def _on_state_change(self, event: Any) -> None:
         try:

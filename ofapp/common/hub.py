@@ -1,8 +1,6 @@
-"""The one module that knows which concurrency library os-ken runs on.
+"""All that ofapp uses of eventlet; no other module imports it.
 
-os-ken 4 defaults to native threads, where a handler that raises ends its app's loop silently, so
-`ofapp` runs it on eventlet: import this module before anything of os_ken.  eventlet is in
-maintenance mode; replacing it means changing this file.
+eventlet is in maintenance mode; replacing it means changing this file.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from typing import Any, TypeVar
 
 from ofapp.common.portions import PORTION, Portions
 
-os.environ["OSKEN_HUB_TYPE"] = "eventlet"
 # Names are looked up when we start, if ever: eventlet's own resolver takes 0.4 s to import.
 os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 NATIVE_THREADS = 4
@@ -37,11 +34,9 @@ with warnings.catch_warnings():
     import eventlet.tpool
     import eventlet.wsgi
     from eventlet.green import socket, ssl
+    from eventlet.support.greenlets import GreenletExit as GreenletExit
 
     eventlet.monkey_patch()
-    import os_ken.base.app_manager  # (before os_ken.controller, which it completes)
-    import os_ken.controller.controller
-    from os_ken.lib import hub as _hub
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -51,8 +46,6 @@ _SslSocket = eventlet.green.ssl._original_sslsocket
 _Socket = eventlet.patcher.original("socket").socket
 BACKLOG = 4096
 """Connections that may wait to be accepted; the kernel limits them, too (net.core.somaxconn)."""
-HANDSHAKE_SECONDS = 10
-"""Longest TLS handshake of a peer, seconds."""
 RETRY_SECONDS = 1
 """Seconds until a failed accept is tried again, or a greenlet that failed is restarted."""
 
@@ -60,17 +53,34 @@ HttpInput = eventlet.wsgi.Input
 HttpProtocol = eventlet.wsgi.HttpProtocol
 HTTP_REQUEST = eventlet.wsgi.STATE_REQUEST  # state of a connection that is not idle
 Lock = eventlet.semaphore.Semaphore
-GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue
 QueueEmpty = eventlet.queue.Empty
 Timeout = eventlet.Timeout
 current = eventlet.getcurrent
 in_thread = eventlet.tpool.execute  # runs a function there, while other greenlets go on
-kill = _hub.kill
+kill = eventlet.kill
 sleep = eventlet.sleep
-spawn = _hub.spawn  # logs what the greenlet raises
-spawn_after = _hub.spawn_after  # after so many seconds
 wsgi_server = eventlet.wsgi.server
+
+
+def spawn(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Start a greenlet; what it raises is logged."""
+    return eventlet.spawn(_logged, function, *arguments, **named)
+
+
+def spawn_after(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Start a greenlet after so many seconds; what it raises is logged."""
+    return eventlet.spawn_after(seconds, _logged, function, *arguments)
+
+
+def _logged(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    try:
+        return function(*arguments, **named)
+    except GreenletExit:
+        return None
+    except BaseException:
+        LOG.exception("%s ended by an error", getattr(function, "__qualname__", function))
+        return None
 
 
 class Event:
@@ -289,67 +299,6 @@ def listen(address: tuple[str, int] | str, family: int = socket.AF_INET, **optio
     same port gets a share of the switches without any error.
     """
     return eventlet.listen(address, family, **{"reuse_port": False, "backlog": BACKLOG, **options})
-
-
-_hub.listen = listen  # what os-ken's own servers use
-
-
-class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
-    """os-ken's server for switches, with three defects corrected.
-
-    Its `--ciphers` made every connection fail; a peer that never begins its handshake kept a
-    descriptor for ever; and the first failed accept (out of descriptors, say) ended the server.
-    """
-
-    listening = Event()
-    """Set when the first of them listens."""
-    report: Callable[[str], None] = staticmethod(lambda _why: None)
-    """Called with the reason why no connection can be accepted, and "" when one can again."""
-
-    def __init__(self, address: Any, handle: Any, ciphers: str = "", **tls: Any) -> None:
-        context = tls.get("ssl_ctx")
-        if ciphers and context is not None:
-            context.set_ciphers(ciphers)
-        super().__init__(address, handle, **tls)
-        if context is not None:
-            self.handle = functools.partial(_shake_hands, context, handle)
-        self.listening.set()
-
-    def serve_forever(self) -> None:
-        """Accept connections, each in its own greenlet."""
-        why = ""
-        while True:
-            try:
-                peer, address = self.server.accept()
-            except OSError as error:
-                if not why:  # reported once, and not each second
-                    why = error.strerror or str(error)
-                    LOG.warning("cannot take a connection: %s; going on", why)
-                    SwitchServer.report(why)
-                sleep(RETRY_SECONDS)
-                continue
-            if why:
-                why = ""
-                SwitchServer.report(why)
-            spawn(self.handle, peer, address)
-
-
-def _shake_hands(context: ssl.SSLContext, handle: Any, peer: Any, address: Any) -> None:
-    """Serve a peer over TLS, if the handshake succeeds."""
-    wrapped, why = None, f"none within {HANDSHAKE_SECONDS} s"
-    try:
-        with Timeout(HANDSHAKE_SECONDS, False):
-            wrapped = context.wrap_socket(peer, server_side=True)
-    except OSError as error:  # or ssl.SSLError: the peer does not speak TLS, or has closed
-        why = error.strerror or str(error)
-    if wrapped is None:
-        LOG.warning("%s: no TLS handshake: %s", address, why)
-        peer.close()
-        return
-    handle(wrapped, address)
-
-
-os_ken.controller.controller.StreamServer = SwitchServer
 
 
 def on_signals(

@@ -34,14 +34,11 @@ from ofapp.launcher import preflight, watchdog
 from ofapp.launcher.errors import StartError
 from ofapp.launcher.logs import JournalHandler, JsonFormatter, Tidy, in_journal
 from ofapp.launcher.options import CONF
-
-# isort: split
-import os_ken.log
-from os_ken import cfg
-from os_ken.base.app_manager import AppManager
+from ofapp.osken import options
+from ofapp.osken.application import OFP_HANDLER, AppManager
+from ofapp.osken.server import SwitchServer
 
 DEFAULT_APP = "ofapp.app"
-OFP_HANDLER = "os_ken.controller.ofp_handler"
 GLANCE, STOP_SECONDS = 0.1, 1.5
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -51,7 +48,7 @@ NOISY = ("os_ken", "ofp_event", "urllib3", "werkzeug")
 LOG = logging.getLogger("ofapp.launcher.manager")  # also when run with -m
 
 CONF.register_cli_opt(
-    cfg.MultiStrOpt(
+    options.MultiStrOpt(
         "app",
         default=[],
         positional=True,
@@ -89,7 +86,7 @@ def _modules(argv: list[str]) -> list[str]:
     parser = ArgumentParser(add_help=False)
     for option, group in CONF._all_cli_opts():
         name = f"{group.name}-{option.name}" if group else option.name
-        if isinstance(option, cfg.BoolOpt):
+        if isinstance(option, options.BoolOpt):
             parser.add_argument(f"--{name}", f"--no{name}", action="store_true")
         elif option.name != "app":
             parser.add_argument(f"--{name}")
@@ -123,7 +120,7 @@ def _one_line(parse: Callable[[], Any]) -> Any:
         # oslo.config names --the_option with underscores there
         problem = re.sub(r"--\w+", lambda name: name[0].replace("_", "-"), last)
         raise StartError(" ".join(problem.split()), status=2) from None
-    except (cfg.RequiredOptError, ValueError) as error:
+    except (options.RequiredOptError, ValueError) as error:
         raise StartError(str(error), status=2) from None
 
 
@@ -161,7 +158,7 @@ def _explain(error: BaseException) -> str:
 
 def _start_logging() -> None:
     try:
-        os_ken.log.init_log()
+        options.init_log()
     except (OSError, ValueError) as error:
         raise StartError(f"cannot log as asked: {error}") from None
     root = logging.getLogger()
@@ -223,7 +220,7 @@ def _run(manager: AppManager) -> int:
     for app in manager.applications.values():
         if app.main_thread is not None:
             hub.spawn(_watch, app, endings)
-    while endings.empty() and not hub.SwitchServer.listening.wait(GLANCE):
+    while endings.empty() and not SwitchServer.listening.wait(GLANCE):
         pass  # a server that fails is in `endings`
     if endings.empty():
         LOG.info("listening for switches on %s", preflight.ofp_address())

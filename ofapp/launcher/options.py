@@ -18,16 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ofapp.common.hub  # noqa: F401  (before anything of os_ken)
-
-# isort: split
-import os_ken.base.app_manager  # imports os_ken.controller.controller, and must come before it
-import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
-from os_ken import cfg
-
 from ofapp.api.http import unix_socket as local
 from ofapp.config import Config, drop_ins
 from ofapp.openflow.wire import echoes
+from ofapp.osken import options as cfg
 
 CONF = cfg.CONF
 

@@ -14,6 +14,7 @@ from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.wire.channel import Channel
+from ofapp.osken import server
 from tests.support.waiting import wait_for
 
 
@@ -163,7 +164,7 @@ def test_a_peer_that_leaves_or_speaks_no_tls_is_reported_in_a_line(
     peer, address = listening.accept()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served: list[object] = []
-    hub._shake_hands(context, lambda *_: served.append(_), peer, address)
+    server._shake_hands(context, lambda *_: served.append(_), peer, address)
     assert served == []
     (record,) = caplog.records
     assert "no TLS handshake: " in record.getMessage()

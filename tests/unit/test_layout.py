@@ -26,6 +26,7 @@ LAYERS = [
     "bridge",
     "openflow.model",
     "openflow.pipeline",
+    "osken",
     "openflow.wire",
     "openflow.switch",
     "config",
@@ -115,6 +116,51 @@ def test_no_modules_import_in_circles() -> None:
         "modules import each other in a circle: move what both need below them, or pass it as "
         "an argument. " + "; ".join(", ".join(sorted(circle)) for circle in found)
     )
+
+
+ADAPTERS = {"eventlet": "common.hub", "os_ken": "osken"}
+"""Libraries that have one adapter each: the only module or package that imports them."""
+
+
+@pytest.mark.parametrize("library", ADAPTERS)
+def test_a_library_with_an_adapter_is_imported_there_alone(library: str) -> None:
+    adapter = ADAPTERS[library]
+    places = {
+        (name, node.lineno)
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if library in _libraries(node)
+    }
+    faults = {
+        f"{name}:{line}"
+        for name, line in places
+        if name != adapter and not name.startswith(f"{adapter}.")
+    }
+    assert not faults, f"import what {adapter} has of {library}, or add it there: {sorted(faults)}"
+    assert places, f"{adapter} uses {library} no more: take it off the list"
+
+
+def _libraries(node: ast.AST) -> set[str]:
+    """The packages that an import names."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return {(node.module or "").partition(".")[0]}
+    return set()
+
+
+@pytest.mark.parametrize("listing", ["ofp", "parser", "application", "options"])
+def test_what_is_listed_of_os_ken_is_used(listing: str) -> None:
+    """A name that is used and not listed is an error of mypy."""
+    here = f"osken.{listing}"
+    listed = {
+        alias.name
+        for node in ast.parse(modules()[here].read_text()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    } - {"ofproto_parser"}  # which the module itself uses
+    others = " ".join(path.read_text() for name, path in modules().items() if name != here)
+    assert listed - set(re.findall(r"\w+", others)) == set(), "take off what no module uses"
 
 
 OPENFLOW_USERS = {"controller.bridges.openflow_datapath"}

@@ -15,8 +15,8 @@ from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
 from ofapp.api.problems import AGAIN, ProblemError, documented, resource
 from ofapp.api.roles import anybody, local, viewer
-from ofapp.common import hub
 from ofapp.controller.network import Network
+from ofapp.osken.server import SwitchServer
 
 TAG = Tag(name="health", description="Health of the controller.")
 
@@ -65,7 +65,7 @@ def blueprint(network: Network) -> APIBlueprint:
         Switches that are away, or not in line, do not make a controller unready: with another one
         they would connect no sooner.  /metrics and /v1/bridges show them.
         """
-        if not hub.SwitchServer.listening.is_set():
+        if not SwitchServer.listening.is_set():
             why = "the controller does not listen for switches yet"
             raise ProblemError(503, why, headers=AGAIN)
         if why := network.access.stale():

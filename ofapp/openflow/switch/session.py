@@ -13,8 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.datapath_status import DatapathStatus
@@ -55,6 +53,7 @@ from ofapp.openflow.wire.messages.flow_removed import Expired
 from ofapp.openflow.wire.messages.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import PATIENCE, RequestError, answers, ask_once
+from ofapp.osken import parser
 
 
 class NoticeHandler(Protocol):

@@ -22,12 +22,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
-import os_ken.base.app_manager  # noqa: F401  (before os_ken.controller, which it completes)
-from os_ken.controller import controller, ofp_event
-from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
-from os_ken.ofproto import ofproto_parser
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.common import hub
 from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.wire.echoes import Unreplied
@@ -39,11 +33,16 @@ from ofapp.openflow.wire.messages.parse import EndlessError, parse
 from ofapp.openflow.wire.outbox import FencedError, Outbox
 from ofapp.openflow.wire.refusals import Refusal, read_refusal
 from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
+from ofapp.osken import ofp
+from ofapp.osken.application import (
+    DEAD_DISPATCHER,
+    MAIN_DISPATCHER,
+    Datapath,
+    EventOFPStateChange,
+    ofp_msg_to_ev,
+)
 
 LOG = logging.getLogger(__name__)
-
-# It logs a traceback for every malformed message, and a switch may send any number of them.
-logging.getLogger(ofproto_parser.__name__).setLevel(logging.CRITICAL)
 
 READ_SIZE = 1 << 16
 READS = 8
@@ -98,7 +97,7 @@ class Listener(Protocol):
     def on_fault(self, error: Exception) -> None: ...
 
 
-class Channel(controller.Datapath):  # type: ignore[misc]
+class Channel(Datapath):  # type: ignore[misc]
     """One switch's connection.
 
     listener: set once the switch is known; until then learning packet-ins are counted and dropped.
@@ -502,8 +501,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             return False
         observers = self.ofp_brick.observers
         return any(
-            len(names) > (event is ofp_event.EventOFPStateChange)
-            for event, names in observers.items()
+            len(names) > (event is EventOFPStateChange) for event, names in observers.items()
         )
 
     def _dispatch(self, type_: int, message: bytes) -> None:
@@ -512,7 +510,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             parsed = parse(self, message)
             if self.ofp_brick is None:
                 return
-            event = ofp_event.ofp_msg_to_ev(parsed)
+            event = ofp_msg_to_ev(parsed)
             self.ofp_brick.send_event_to_observers(event, self.state)
             for handler in self.ofp_brick.get_handlers(event, self.state):
                 handler(event)

@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from os_ken.controller import controller
-
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.events import OPENFLOW_FULL, OPENFLOW_FULL_CLEARED, OPENFLOW_UNINTRODUCED
+from ofapp.osken import server
 
 PATIENCE = 20.0
 """Seconds for the handshake; those while the switch's messages wait here do not count."""
@@ -122,5 +121,5 @@ def serve_with(admit: Callable[[Channel, int], bool], handshakes: Handshakes) ->
         finally:
             channel.close()
 
-    controller.datapath_connection_factory = connected
-    hub.SwitchServer.report = staticmethod(handshakes.report_full)
+    server.serve_with(connected)
+    server.SwitchServer.report = staticmethod(handshakes.report_full)

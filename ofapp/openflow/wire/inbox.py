@@ -28,8 +28,6 @@ import struct
 from collections import Counter, deque
 from typing import NamedTuple
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.openflow.model.trap import Lane, Trap
 from ofapp.openflow.model.traps import TRAPS
 from ofapp.openflow.wire.messages.flow_removed import Expired, is_learned_notice, read_flow_removed
@@ -40,6 +38,7 @@ from ofapp.openflow.wire.messages.packet_in import (
     read_packet_in,
     trap_of,
 )
+from ofapp.osken import ofp
 
 IP_SAMPLE_RATE = 1000
 """Frames a second that are read for IP addresses, of all switches together."""

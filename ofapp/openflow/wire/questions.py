@@ -11,9 +11,6 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.openflow.model.cookie import (
     APP,
     APP_MASK,
@@ -30,6 +27,7 @@ from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.requests import bodies, parsed
+from ofapp.osken import ofp, parser
 
 OURS = APP << 48
 LEARNED = OURS | LEARNED_BIT

@@ -11,13 +11,12 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.bridge.event import Event, Severity
 from ofapp.openflow.model.cookie import LEARNED_BIT, Feature, parse_cookie
 from ofapp.openflow.pipeline.tables import NAMES
 from ofapp.openflow.wire.events import OPENFLOW_REFUSED, OPENFLOW_REFUSED_CLEARED
 from ofapp.openflow.wire.messages import bundle
+from ofapp.osken import ofp
 
 QUIET = 60.0
 """Seconds without another refusal after which what hosts bring about is over."""

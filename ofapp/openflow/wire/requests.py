@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.common import hub
 from ofapp.common.request_error import RequestError as RequestError
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.multipart import BODY, has_more
 from ofapp.openflow.wire.messages.parse import EndlessError, parse
+from ofapp.osken import ofp, parser
 
 PATIENCE = 10.0
 """Seconds without any reply after which a request has failed."""

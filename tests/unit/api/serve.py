@@ -14,11 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from ofapp.api.http.server import ApiServer, Place
 from ofapp.common import hub
+from ofapp.osken.server import SwitchServer
 from tests.unit.api.network import NETWORKS, SECRETS
 
 if __name__ == "__main__":
     parent = os.getppid()
-    hub.SwitchServer.listening.set()  # as if switches could connect, so that /readyz answers 200
+    SwitchServer.listening.set()  # as if switches could connect, so that /readyz answers 200
     server = ApiServer(NETWORKS[sys.argv[1]](), Place("127.0.0.1", int(sys.argv[2])))
     server.start()
     print(server.port, json.dumps(SECRETS), flush=True)

@@ -8,6 +8,7 @@ import pytest
 
 import ofapp
 from ofapp.common import hub
+from ofapp.osken.server import SwitchServer
 
 
 def test_alive(client: Any) -> None:
@@ -15,10 +16,10 @@ def test_alive(client: Any) -> None:
 
 
 def test_ready_once_switches_can_connect(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub.SwitchServer, "listening", hub.Event())
+    monkeypatch.setattr(SwitchServer, "listening", hub.Event())
     refused = client.get("/readyz")
     assert (refused.status_code, refused.content_type) == (503, "application/problem+json")
-    hub.SwitchServer.listening.set()
+    SwitchServer.listening.set()
     answer = client.get("/readyz")
     assert answer.json == {"status": "ok", "bridges": 2, "connected": 0, "in_line": 0}
 

@@ -13,6 +13,7 @@ from ofapp.api.app import create_app
 from ofapp.common import hub
 from ofapp.controller.access import Credentials, UserRole
 from ofapp.controller.network import Network
+from ofapp.osken.server import SwitchServer
 from tests.unit.api.network import DPID
 from tests.unit.api.test_access import ENDLESS, bearer, routes, url
 
@@ -37,8 +38,8 @@ LOCAL = {
 @pytest.fixture
 def app(network: Network, monkeypatch: pytest.MonkeyPatch) -> Flask:
     monkeypatch.setattr(network.access, "stale", lambda: WHY)
-    monkeypatch.setattr(hub.SwitchServer, "listening", hub.Event())
-    hub.SwitchServer.listening.set()
+    monkeypatch.setattr(SwitchServer, "listening", hub.Event())
+    SwitchServer.listening.set()
     return create_app(network)
 
 

@@ -12,8 +12,6 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.bridge.effects import Effect, InstallDestination
 from ofapp.bridge.fdb.fdb import COHORTS
 from ofapp.common import hub
@@ -25,6 +23,7 @@ from ofapp.openflow.wire.messages.codec import delete_raw
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats, read_half
 from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_count, flow_request
 from ofapp.openflow.wire.requests import bodies, replies
+from ofapp.osken import parser
 
 PART = 4096
 """Addresses that a switch walks through all it has for, about."""

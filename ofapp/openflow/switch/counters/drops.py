@@ -16,9 +16,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, PortNumber
@@ -34,6 +31,7 @@ from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.questions import feature_request
 from ofapp.openflow.wire.requests import ask, bodies, parsed
+from ofapp.osken import ofp, parser
 
 LOG = logging.getLogger(__name__)
 

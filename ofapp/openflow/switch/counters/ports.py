@@ -14,15 +14,13 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import PortCount
 from ofapp.common import hub
 from ofapp.openflow.switch.counters.pace import Pace
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, bodies
+from ofapp.osken import ofp, parser
 
 LOG = logging.getLogger(__name__)
 

@@ -22,8 +22,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.openflow.switch.events import BRIDGE_STANDBY, BRIDGE_TAKEOVER
@@ -36,6 +34,7 @@ from ofapp.openflow.switch.mastership.roles import (
 )
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, ask_once, replies
+from ofapp.osken import ofp
 
 LOG = logging.getLogger(__name__)
 

@@ -13,8 +13,6 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import TableId
@@ -25,6 +23,7 @@ from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from ofapp.openflow.wire.messages.oxm import oxms
 from ofapp.openflow.wire.questions import feature_flows
 from ofapp.openflow.wire.requests import expect_error, replies
+from ofapp.osken import parser
 
 _METADATA_MASKED = 0x80000510
 

@@ -22,11 +22,9 @@ from collections.abc import Generator
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RefusedError, RequestError, replies
+from ofapp.osken import ofp, parser
 
 NO_GENERATION = (1 << 64) - 1
 """The generation_id of a switch that has never received one (OpenFlow 1.3.5, 7.3.9)."""

@@ -10,9 +10,8 @@ import struct
 from collections.abc import Sequence
 from itertools import count
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.common.portions import AT_ONCE, Portions
+from ofapp.osken import ofp
 
 _ONF = 0x4F4E4600
 _CONTROL, _ADD = 2300, 2301

@@ -12,10 +12,6 @@ from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any
 
-from os_ken.ofproto import ofproto_protocol
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.openflow.model.cookie import (
     ANY_LEARNED,
     EXACT,
@@ -50,8 +46,9 @@ from ofapp.openflow.model.flow import (
 )
 from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.pipeline.egress import through
+from ofapp.osken import ofp, parser
 
-_PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
+_PROTOCOL = parser.ProtocolDesc(version=ofp.OFP_VERSION)
 
 _FLOW_MOD = struct.Struct("!BBHIQQBBHHHIIIHxxHH")
 _GROUP_MOD = struct.Struct("!BBHIHBxI")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.openflow.model.cookie import APP, Feature, make_cookie
 from ofapp.openflow.model.flow import VID_MASK
 from ofapp.openflow.wire.messages.oxm import ETH_SRC, IN_PORT, VLAN_VID_MASKED, read_address_match
+from ofapp.osken import ofp
 
 _LEARNED_PREFIX = make_cookie(Feature.LEARNED).to_bytes(8, "big")[:4]
 

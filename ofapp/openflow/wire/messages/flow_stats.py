@@ -9,8 +9,6 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-
 from ofapp.bridge.multicast import family_of
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline.entries import Key
@@ -22,6 +20,7 @@ from ofapp.openflow.wire.messages.oxm import (
     oxms,
     read_address_match,
 )
+from ofapp.osken import ofp
 
 
 class FlowStats(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
+from ofapp.osken import ofp
 
 BODY = 16
 """Octets before the body."""

@@ -15,8 +15,7 @@ import struct
 from types import FrameType
 from typing import Any
 
-from os_ken.ofproto import ofproto_parser
-from os_ken.ofproto import ofproto_v1_3 as ofp
+from ofapp.osken import ofp, parser
 
 BUDGET = 0.25
 """Seconds of processor time; the longest honest message takes about a fifth of it."""
@@ -53,7 +52,7 @@ _watch = _Watch()
 
 def parse(channel: Any, message: bytes) -> Any:
     """The message as os-ken's object; MalformedError, or what os-ken raises."""
-    version, type_, length, xid = ofproto_parser.header(message)
+    version, type_, length, xid = parser.header(message)
     if type_ == ofp.OFPT_HELLO:
         _check_hello(message)
     _watch.overrun = False
@@ -62,7 +61,7 @@ def parse(channel: Any, message: bytes) -> Any:
         try:
             _watch.running = True
             signal.setitimer(signal.ITIMER_VIRTUAL, BUDGET, _AGAIN)
-            parsed = ofproto_parser.msg(channel, version, type_, length, xid, bytearray(message))
+            parsed = parser.msg(channel, version, type_, length, xid, bytearray(message))
         finally:
             _disarm()
     except _OverrunError:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.multipart import BODY, has_more
 from ofapp.openflow.wire.requests import MOST_PORTS, RequestError, replies
+from ofapp.osken import ofp, parser
 
 _PORT = struct.Struct("!I4x6s2x16sIIIIIIII")
 _HALF_DUPLEX = ofp.OFPPF_10MB_HD | ofp.OFPPF_100MB_HD | ofp.OFPPF_1GB_HD
