@@ -26,6 +26,7 @@ from ofapp.api.resources import (
     config,
     docs,
     events,
+    guide,
     health,
     ryu,
     search,
@@ -141,6 +142,7 @@ def create_app(
         return plain(whole())
 
     docs.install(app)
+    guide.install(app)
     page.install(app)
     if surface is not None:
         from ofapp.api.cluster.fan_out import FanOut

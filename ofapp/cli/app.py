@@ -17,6 +17,7 @@ from ofapp.cli.commands import (
     bridges,
     cluster,
     config,
+    docs,
     doctor,
     events,
     fdb,
@@ -66,6 +67,7 @@ COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {
     "events": events.events,
     "top": top.top,
     "doctor": doctor.doctor,
+    "docs": docs.app,
     "completion": completion.completion,
 }
 """Commands by name: a group of commands (typer.Typer), or the function of a single one."""

@@ -23,6 +23,7 @@ ROOT = Path(ofapp.__file__).parent
 
 LAYERS = [
     "common",
+    "docs",
     "bridge",
     "openflow.model",
     "openflow.pipeline",
@@ -42,6 +43,7 @@ TOOLS = {
     "deploy": ("common bridge", "config cli launcher app bench"),
     "bench": ("common deploy", "cli"),
     "snmp": ("common", "cli"),
+    "docs.reference": ("docs config bridge api launcher cli", ""),
 }
 """Programs beside the bridge: what they may import, and what may import them."""
 

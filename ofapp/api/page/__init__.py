@@ -12,21 +12,19 @@ strings (Trusted Types) and no requests to other hosts.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from flask import Response, request
+from flask import Response
 from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
 from ofapp.api.base import Input
-from ofapp.api.http.transfer import packed
 from ofapp.api.problems import field_problem
 from ofapp.api.resources import docs
 from ofapp.api.roles import anybody, local
+from ofapp.api.static_file import TYPES, StaticFile, send, static_file
 
 INDEX = "index.html"
 
@@ -40,24 +38,7 @@ HEADERS = {
     "Cache-Control": "no-cache",  # revalidated each time, and sent when it has changed
 }
 
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
 _FOLDERS = ("js", "style", "vendor")
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file as it is sent: plain, or compressed once in advance; tag: hash of its content."""
-
-    content_type: str
-    data: bytes
-    packed: bytes
-    tag: str
 
 
 class FilePath(Input):
@@ -95,27 +76,16 @@ def names() -> frozenset[str]:
             path = folder / item.name
             if item.is_dir():
                 folders.append(path)
-            elif path.suffix in _TYPES:
+            elif path.suffix in TYPES:
                 paths.append(str(path))
     return frozenset(paths)
 
 
 @cache
-def file(name: str) -> File:
+def file(name: str) -> StaticFile:
     """One of `names`, read once."""
-    data = files(__name__).joinpath(name).read_bytes()
-    tag = hashlib.sha256(data).hexdigest()[:32]
-    return File(_TYPES[PurePosixPath(name).suffix], data, packed(data), tag)
+    return static_file(name, files(__name__).joinpath(name).read_bytes())
 
 
 def _sent(name: str) -> Response:
-    content = file(name)
-    small = request.accept_encodings.quality("gzip") > 0
-    answer = Response(content.packed if small else content.data, content_type=content.content_type)
-    answer.headers.update(HEADERS)
-    if small:
-        answer.headers["Content-Encoding"] = "gzip"
-    answer.vary.add("Accept-Encoding")
-    answer.set_etag(content.tag, weak=True)  # the same for both codings
-    answer.make_conditional(request)
-    return answer
+    return send(file(name), HEADERS)

@@ -19,7 +19,9 @@ ROOT = Path(page.__file__).parent
 OWN = sorted(ROOT.glob("js/*.js"))
 
 
-@pytest.mark.parametrize("folder", [vendored.VENDOR, Path("tests/page/vendor")])
+@pytest.mark.parametrize(
+    "folder", [vendored.VENDOR, Path("ofapp/docs/vendor"), Path("tests/page/vendor")]
+)
 def test_what_others_wrote_is_what_they_have_published(folder: Path) -> None:
     assert vendored.faults(folder) == []
     for library in vendored.manifest(folder).values():
@@ -50,7 +52,7 @@ def test_all_that_the_page_loads_comes_from_here(client: Any) -> None:
     for name in loaded:
         assert client.get(f"/{name}").status_code == 200, name
     others = {name for name in references(index.text) if not name.startswith("page/")}
-    assert others == {"#main", "docs"}
+    assert others == {"#main", "docs", "guide/"}
 
 
 def test_every_module_that_is_imported_is_there() -> None:

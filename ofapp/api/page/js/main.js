@@ -53,6 +53,7 @@ function drawTop() {
                 ([name, title]) =>
                   html`<a href=${link([name])} aria-current=${name === here ? "page" : nothing}>${title}</a>`,
               )}
+              <a href="guide/">Documentation</a>
             </nav>
             <form role="search" @submit=${search}>
               <input id="search" name="q" type="search" aria-label="Find a MAC, vendor, port or switch"

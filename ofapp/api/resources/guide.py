@@ -1,0 +1,67 @@
+"""/guide/: the documentation, as static files.
+
+It contains nothing about this network, so it needs no authentication.  A file is rendered when it
+is first requested, and kept; browsers revalidate it each time by its ETag, and get 304 until the
+next upgrade.  Parsing all pages, for the search, is long work: other greenlets run in between.
+"""
+
+from __future__ import annotations
+
+from flask import Response
+from flask_openapi3.openapi import OpenAPI
+from pydantic import Field
+
+from ofapp.api.base import Input
+from ofapp.api.problems import field_problem
+from ofapp.api.resources import docs
+from ofapp.api.roles import anybody, local
+from ofapp.api.static_file import StaticFile, send, static_file
+from ofapp.common import hub
+from ofapp.docs import site
+
+HEADERS = {
+    **docs.HEADERS,
+    "Content-Security-Policy": docs.HEADERS["Content-Security-Policy"]
+    + "; require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+class FilePath(Input):
+    """Path of a file of the documentation."""
+
+    name: str = Field(max_length=128)
+
+
+def install(app: OpenAPI) -> None:
+    """Add the documentation, which is not in the OpenAPI document."""
+    kept: dict[str, StaticFile] = {}
+
+    def sent(name: str) -> Response:
+        if name not in kept:
+            _parse_all()
+            if name not in site.names():
+                raise field_problem(404, "name", "the documentation has no such file")
+            kept[name] = static_file(name, site.content(name))
+        return send(kept[name], HEADERS)
+
+    @app.get("/guide/", doc_ui=False)
+    @anybody
+    @local
+    def guide() -> Response:
+        return sent(f"{site.INDEX}.html")
+
+    @app.get("/guide/<path:name>", doc_ui=False)
+    @anybody
+    @local
+    def guide_file(path: FilePath) -> Response:
+        return sent(path.name)
+
+
+def _parse_all() -> None:
+    for name in site.in_order():
+        site.page(name)
+        hub.pause()

@@ -1,0 +1,67 @@
+"""ofapp docs: the documentation in the terminal, or as files of a site."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markdown import Markdown
+from typer.core import TyperGroup
+
+from ofapp.cli.output import say
+from ofapp.docs import site
+
+SHOW = "show"
+
+
+class PageOrCommand(TyperGroup):
+    """A word that is not a command is the page to show."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word means."""
+        if args[0] not in self.commands:
+            args = [SHOW, *args]
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    help="The documentation: `ofapp docs PAGE` shows a page, and `ofapp docs` names them.",
+    cls=PageOrCommand,
+    invoke_without_command=True,
+)
+
+
+@app.callback()
+def _docs(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show()
+
+
+@app.command()
+def show(
+    page: Annotated[str, typer.Argument(help="Its name, as in a link: vlans.")] = site.INDEX,
+) -> None:
+    """Show a page in the terminal."""
+    name = page.removesuffix(".md")
+    pages = site.sources()
+    if name not in pages:
+        near = get_close_matches(name, pages, cutoff=0.5)
+        hint = f" (is it {' or '.join(near)}?)" if near else "; `ofapp docs` names all pages"
+        raise typer.BadParameter(f"there is no page {name}{hint}")
+    text = re.sub(r"<!--.*?-->", "", pages[name].read_text("utf-8"), flags=re.DOTALL)
+    if name == site.INDEX:  # its links are the names of pages
+        text = re.sub(r"\[([^]]+)\]\(([\w-]+)\.md\)", r"`\2`: \1", text)
+    console = Console()
+    with console.pager(styles=True) if console.is_terminal else console:
+        console.print(Markdown(text, hyperlinks=False))
+
+
+@app.command()
+def build(folder: Annotated[Path, typer.Argument(help="Made if it does not exist.")]) -> None:
+    """Write the documentation as a site of static files, which needs no server."""
+    count = site.build(folder)
+    say(f"{count} files in {folder}: open {folder / 'index.html'}")
