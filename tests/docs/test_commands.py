@@ -1,0 +1,52 @@
+"""Every command of the documentation is typed, and prints what the page says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ofapp.docs import site
+from tests.docs.typed import bed_of, blocks_of, differences, type_page
+
+BLOCKS = [(name, block) for name in site.in_order() for block in blocks_of(name)]
+TYPED = [*dict.fromkeys(name for name, block in BLOCKS if block.typed)]
+NOT_TYPED = [(name, block.line, block.fence.skip) for name, block in BLOCKS if block.fence.skip]
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_the_commands_of_a_page_work(name: str, tmp_path: Path) -> None:
+    faults = type_page(name, tmp_path)
+    assert not faults, f"bed {bed_of(name)}: " + "\n".join(faults)
+
+
+@pytest.mark.parametrize(("name", "line", "reason"), NOT_TYPED)
+def test_a_block_that_is_not_typed(name: str, line: int, reason: str) -> None:
+    pytest.skip(f"{name}.md:{line}: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("page", "printed"),
+    [
+        ("a  b\n", "a b\n"),
+        ("a\n...\nd\n", "a\nb\nc\nd\n"),
+        ("a\n...\nd\n", "a\nd\n"),
+        ("port ... is up (eth1)\n", "port 7 is up (eth1)\n"),
+        ("...\n", ""),
+    ],
+)
+def test_outputs_that_are_as_the_page_says(page: str, printed: str) -> None:
+    assert not differences(page, printed)
+
+
+@pytest.mark.parametrize(
+    ("page", "printed", "shown"),
+    [
+        ("a\nb\n", "a\nc\n", "  a\n- b\n+ c"),
+        ("a\n", "a\nb\n", "  a\n+ b"),
+        ("a ... c\n", "a b\n", "- a ... c\n+ a b"),
+        ("a.c\n", "abc\n", "- a.c\n+ abc"),
+    ],
+)
+def test_outputs_that_differ_are_shown_line_by_line(page: str, printed: str, shown: str) -> None:
+    assert differences(page, printed) == shown
