@@ -1,0 +1,1 @@
+"""Several switches that forward as one bridge: where each frame goes, at each member."""

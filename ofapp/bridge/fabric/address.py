@@ -1,0 +1,46 @@
+"""Outer MAC addresses of a fabric.
+
+Frames between members have a second Ethernet header (MAC-in-MAC).  Its addresses are locally
+administered (IEEE 802c-2017, the quadrant of administratively assigned addresses).  Octets:
+
+    destination  02 fabric version+colour member member 00        to one member
+                 03 fabric version        member member 00        by the tree of a member
+    source       02 fabric 00             member member entropy   the member where it entered
+
+The version takes the upper six bits of its octet, the colour the lower two.  The entropy is a hash
+of the frame inside: by the outer source, members spread flows over links.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.fabric.paths import Colour
+
+VERSIONS = 64
+MEMBERS = 1 << 16
+ENTROPY = 256
+"""How many values of each kind an address has room for."""
+
+_ONE, _TREE = 0x02, 0x03
+ANY_WAY = 0xFFFF_00FF_FFFF
+"""Mask for destination addresses that ignores version and colour."""
+ANY_ENTROPY = 0xFFFF_FFFF_FF00
+"""Mask for source addresses that ignores the entropy."""
+
+
+def _address(kind: int, fabric: int, way: int, member: int) -> int:
+    return kind << 40 | fabric << 32 | way << 24 | member << 8
+
+
+def to_member(fabric: int, member: int, version: int = 0, colour: Colour = Colour.GREEN) -> int:
+    """Return the destination of frames for a member."""
+    return _address(_ONE, fabric, version << 2 | colour, member)
+
+
+def to_tree(fabric: int, root: int, version: int) -> int:
+    """Return the destination of frames that a tree carries."""
+    return _address(_TREE, fabric, version << 2, root)
+
+
+def source(fabric: int, member: int, entropy: int = 0) -> int:
+    """Return the source of frames that entered at a member."""
+    return _address(_ONE, fabric, 0, member) | entropy

@@ -1,0 +1,83 @@
+"""Next hops of unicast frames in a fabric: the rule by which every member forwards.
+
+A frame has a colour.  Green frames use all shortest paths.  A member without a live green next hop
+makes the frame red, and without a live red one blue.  A blue frame without a next hop is dropped.
+Colours change in this order only, and no colour can loop, so no frame can (RFC 7812 has one change
+only; the second also covers the failure of a member).  A member decides by its own ports alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ofapp.bridge.fabric.graph import Graph, Hop
+from ofapp.bridge.fabric.redundant import redundant_hops
+
+
+class Colour(IntEnum):
+    """Way that a frame takes; the values are those in frames, and their order that of changes."""
+
+    GREEN = 0
+    RED = 1
+    BLUE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NextHops:
+    """Next hops of a member towards another one.
+
+    green: hops of equal cost; each flow uses one of them.
+    red, blue: the first live one is used.
+    """
+
+    green: tuple[Hop, ...]
+    red: tuple[Hop, ...]
+    blue: tuple[Hop, ...]
+
+    def of(self, colour: Colour) -> tuple[Hop, ...]:
+        """The hops of frames of a colour."""
+        return (self.green, self.red, self.blue)[colour]
+
+    def choices(self, colour: Colour, live: Callable[[Hop], bool]) -> Iterator[tuple[Colour, Hop]]:
+        """The hops that a frame of this colour may take, each with its colour from then on."""
+        for now in Colour:
+            if now < colour:
+                continue
+            hops = [hop for hop in self.of(now) if live(hop)]
+            if hops:
+                yield from ((now, hop) for hop in (hops if now is Colour.GREEN else hops[:1]))
+                return
+
+
+def next_hops(graph: Graph, to: int) -> Mapping[int, NextHops]:
+    """Return the hops towards `to` by member, without the members that cannot reach it."""
+    cost = distances(graph, to)
+
+    def nearest(hop: Hop) -> tuple[int, Hop]:
+        return hop.cost + cost[hop.member], hop
+
+    return {
+        member: NextHops(
+            tuple(hop for hop in graph.hops[member] if hop.cost + cost[hop.member] == cost[member]),
+            tuple(sorted(hops.red, key=nearest)),
+            tuple(sorted(hops.blue, key=nearest)),
+        )
+        for member, hops in redundant_hops(graph, to).items()
+    }
+
+
+def distances(graph: Graph, to: int) -> Mapping[int, int]:
+    """Return the least cost to `to` by member, without the members that cannot reach it."""
+    least: dict[int, int] = {}
+    waiting = [(0, to)]
+    while waiting:
+        cost, member = heapq.heappop(waiting)
+        if member not in least:
+            least[member] = cost
+            for hop in graph.hops[member]:
+                if hop.member not in least:
+                    heapq.heappush(waiting, (cost + hop.cost, hop.member))
+    return least

@@ -1,0 +1,54 @@
+"""What each member of a fabric forwards, as one value for one graph.
+
+Members use a plan by its version, which every frame carries.  A version's flows never change, so a
+frame meets one plan on its whole way, also while members change to another one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+from ofapp.bridge.fabric.graph import Graph
+from ofapp.bridge.fabric.paths import NextHops, next_hops
+from ofapp.bridge.fabric.trees import Branch, tree
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one member forwards.
+
+    towards: next hops by the member that a frame is for; trees: branches by the member where the
+    frame entered the fabric.
+    """
+
+    towards: Mapping[int, NextHops]
+    trees: Mapping[int, Branch]
+
+
+Plan = Mapping[int, Part]
+"""Parts by member."""
+
+
+def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
+    """Return the parts of the members that the controller can program.
+
+    cut_off: the others.  They forward by the versions that they hold, so this plan uses none of
+    them as transit, and they receive no frames of its trees.  Frames for them alone reach them, as
+    a member accepts those of every version.
+    """
+    towards: dict[int, dict[int, NextHops]] = defaultdict(dict)
+    trees: dict[int, dict[int, Branch]] = defaultdict(dict)
+    for member in graph.members:
+        others = graph.without(members=cut_off - {member}) if cut_off else graph
+        for source, hops in next_hops(others, member).items():
+            towards[source][member] = hops
+        if member not in cut_off:
+            for at, branch in tree(others, member).items():
+                trees[at][member] = branch
+    return {
+        member: Part(towards[member], trees[member])
+        for member in graph.members
+        if member not in cut_off
+    }
