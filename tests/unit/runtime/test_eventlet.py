@@ -54,7 +54,7 @@ def pair() -> Iterator[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("module", ["os", "select", "socket", "thread", "time"])
 def test_the_standard_library_is_patched(module: str) -> None:
-    """ovsdbapp, urllib3, etcd's gateway and os-ken then let other greenlets run."""
+    """urllib3, os-ken and the log then let other greenlets run."""
     assert patcher.is_monkey_patched(module)
 
 
