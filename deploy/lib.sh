@@ -79,3 +79,12 @@ need_ovs() {
         sleep 0.2
     done
 }
+
+# record_origin: the commit and its time, for what is built of a copy without .git
+# (deploy/wheel/backend.py; git's abbreviation, with -dirty if files were changed).
+record_origin() {
+    [[ -e $REPO/.git ]] || return 0
+    OFAPP_COMMIT=${OFAPP_COMMIT:-$(git -C "$REPO" describe --always --dirty --abbrev=7 --exclude='*')}
+    SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$REPO" log -1 --format=%ct)}
+    export OFAPP_COMMIT SOURCE_DATE_EPOCH
+}

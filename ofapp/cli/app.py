@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import ofapp
 from ofapp.cli import completion
 from ofapp.cli.arguments import add_access
 from ofapp.cli.commands import (
@@ -36,6 +35,7 @@ from ofapp.cli.commands import (
 )
 from ofapp.cli.commands.deploy import commands as deploy
 from ofapp.cli.commands.run import run
+from ofapp.common.version import full_version
 
 app = typer.Typer(
     help="Managed bridges on Open vSwitch.",
@@ -82,7 +82,7 @@ add_access(app)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"ofapp {ofapp.__version__}")
+        print(f"ofapp {full_version()}")
         raise typer.Exit
 
 

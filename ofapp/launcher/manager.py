@@ -30,6 +30,7 @@ from typing import Any
 
 import ofapp
 from ofapp.common import hub
+from ofapp.common.version import full_version
 from ofapp.launcher import preflight, watchdog
 from ofapp.launcher.errors import StartError
 from ofapp.launcher.logs import JournalHandler, JsonFormatter, Tidy, in_journal
@@ -99,7 +100,7 @@ def _parse(argv: list[str], prog: str) -> None:
     CONF(
         argv,
         prog=prog,
-        version=ofapp.__version__,
+        version=f"ofapp {full_version() if '--version' in argv else ofapp.__version__}",
         usage="%(prog)s [MODULE ...] [option ...]",
         default_config_files=[],
         default_config_dirs=[],

@@ -47,6 +47,8 @@ class Controller:
         self.api_port = free_port()
         self.config_file = self.dir / "ofapp.yaml"
         self.configure(config)
+        self.program = Path(sys.executable).with_name("ofapp-manager")
+        """Another version's, from the next start on."""
         self._options = options
         self._listened = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,9 +66,10 @@ class Controller:
 
     def start(self) -> None:
         """Start it and wait until both its ports are open."""
-        program = Path(sys.executable).with_name("ofapp-manager")
         command = (
-            [str(program)] if program.exists() else [sys.executable, "-m", "ofapp.launcher.manager"]
+            [str(self.program)]
+            if self.program.exists()
+            else [sys.executable, "-m", "ofapp.launcher.manager"]
         )
         self._listened = self.log().count(LISTENING)
         with open(self.log_path, "ab") as log:

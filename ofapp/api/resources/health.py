@@ -15,6 +15,7 @@ from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
 from ofapp.api.problems import AGAIN, ProblemError, documented, resource
 from ofapp.api.roles import anybody, local, viewer
+from ofapp.common.version import commit
 from ofapp.controller.network import Network
 from ofapp.osken.server import SwitchServer
 
@@ -39,6 +40,9 @@ class Version(BaseModel):
     """Version and start time."""
 
     version: str
+    commit: str | None = Field(
+        description="abbreviated, with -dirty if files were changed; null if unknown"
+    )
     started: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
     uptime: float = Field(description="seconds")
 
@@ -86,7 +90,12 @@ def blueprint(network: Network) -> APIBlueprint:
         """Which version runs, and since when."""
         uptime = round(time.time() - network.started, 3)
         return answer(
-            Version(version=ofapp.__version__, started=utc(network.started), uptime=uptime)
+            Version(
+                version=ofapp.__version__,
+                commit=commit(),
+                started=utc(network.started),
+                uptime=uptime,
+            )
         )
 
     return api

@@ -8,6 +8,7 @@ import pytest
 
 import ofapp
 from ofapp.common import hub
+from ofapp.common.version import commit
 from ofapp.osken.server import SwitchServer
 
 
@@ -27,5 +28,6 @@ def test_ready_once_switches_can_connect(client: Any, monkeypatch: pytest.Monkey
 def test_the_version(client: Any) -> None:
     answer = client.get("/v1/version").json
     assert answer["version"] == ofapp.__version__
+    assert answer["commit"] == commit()
     assert answer["uptime"] >= 0
     assert answer["started"].endswith("Z")

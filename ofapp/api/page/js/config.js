@@ -11,10 +11,10 @@ import { clock, plural } from "./words.js";
 export const title = "Configuration";
 
 export async function show(place, route, signal) {
-  const state = { status: null, dry: null, problem: "", only: route.query.get("all") !== "yes" };
+  const state = { status: null, version: null, dry: null, problem: "", only: route.query.get("all") !== "yes" };
 
   async function look() {
-    state.status = await get(["config"], {}, signal);
+    [state.status, state.version] = await Promise.all([get(["config"], {}, signal), get(["version"], {}, signal)]);
     draw();
   }
 
@@ -59,11 +59,13 @@ export async function show(place, route, signal) {
   await look();
 }
 
-function page({ status, dry, problem, only }, { dryRun, reload, all }) {
+function page({ status, version, dry, problem, only }, { dryRun, reload, all }) {
   const admin = session.may("admin");
   const changed = status.bridges.filter((own) => own.since.length);
   const shown = only ? changed : status.bridges;
+  const { commit } = version;
   return html`<h1>Configuration</h1>
+    <p>The controller is ofapp ${version.version}${commit ? ` (commit ${commit})` : ""}, started ${clock(version.started)}.</p>
     <p>${status.file ? html`The file is <code>${status.file}</code>, read ${clock(status.loaded)}${status.watch ? ", and read by itself when it changes" : ""}.` : "There is no configuration file: each switch is a learning bridge with spanning tree and snooping."}</p>
     ${status.warnings.map((what) => html`<p class="warn">⚠ ${what}</p>`)}
     ${admin && status.file ? html`<div class="buttons">
