@@ -1,4 +1,4 @@
-"""deploy/etcd/README.md, typed: three Debian machines with the package, by that page alone.
+"""The page *etcd*, typed: three Debian machines with the package, by that page alone.
 
 A block of commands goes by the first bold words above it. Each is typed as it stands, in the folder
 and on the machine that the page names; afterwards members answer for each other.
@@ -19,7 +19,7 @@ import pytest
 from tests.packaging.machine import REPOSITORY, Machine
 from tests.support.lab import sh
 
-PAGE = REPOSITORY / "deploy/etcd/README.md"
+PAGE = REPOSITORY / "ofapp/docs/pages/etcd.md"
 ADDRESSES = {"a": "192.0.2.11", "b": "192.0.2.12", "c": "192.0.2.13"}
 MEMBERS = {"a": "ctl1", "b": "ctl2", "c": "ctl3"}
 FOLDER = "/root/ofapp-etcd"
@@ -29,16 +29,18 @@ START = "systemctl daemon-reload && systemctl start etcd"
 def blocks() -> dict[str, list[str]]:
     """Bold words -> the lines of the blocks below them."""
     found: dict[str, list[str]] = {}
-    words = ""
+    words, typed = "", False
     for line in PAGE.read_text().splitlines():
-        if bold := re.match(r"(?:.*?)\*\*([^*]+)\*\*", line):
-            words = bold[1]
-        if line.startswith("    "):
+        if line.startswith("```"):
+            typed = not typed
+        elif typed:
             lines = found.setdefault(words, [])
             if lines and lines[-1].endswith("\\"):
                 lines[-1] = lines[-1][:-1] + line.strip()
             else:
-                lines.append(line.strip())
+                lines.append(line)
+        elif bold := re.match(r"(?:.*?)\*\*([^*]+)\*\*", line):
+            words = bold[1]
     return found
 
 
