@@ -42,6 +42,7 @@ LAYERS = [
 TOOLS = {
     "deploy": ("common bridge", "config cli launcher app bench"),
     "bench": ("common deploy", "cli"),
+    "migrate": ("common bridge config", "cli"),
     "snmp": ("common", "cli"),
     "docs.reference": ("docs config bridge api launcher cli", ""),
 }

@@ -1,0 +1,119 @@
+"""ofapp import: the configuration of another bridge as a file of ofapp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ofapp.cli.output import say
+
+if TYPE_CHECKING:
+    from ofapp.migrate.draft import Draft
+
+app = typer.Typer(
+    help="Write a configuration file from that of another bridge.", no_args_is_help=True
+)
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the file there; it must not exist. Default: print it.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Also list the settings that need no equivalent, and why.")
+]
+Bridges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bridge", metavar="BRIDGE", help="Only this bridge; may be given several times."
+    ),
+]
+Saved = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="DIR",
+        help="Read what was saved in this directory (see the guide) and not the running system.",
+    ),
+]
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    from ofapp.migrate.setting import ImportFault
+
+    try:
+        yield
+    except ImportFault as fault:
+        say(f"ofapp: {fault}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _write(draft: Draft, source: str, output: Path | None, force: bool, everything: bool) -> None:
+    """Print or store the file, and report what it does not have."""
+    from ofapp.migrate.setting import ImportFault
+    from ofapp.migrate.written import report, text
+
+    written = text(draft, source)
+    if output is None:
+        typer.echo(written, nl=False)
+    else:
+        try:
+            with output.open("w" if force else "x") as file:
+                file.write(written)
+        except FileExistsError:
+            raise ImportFault(f"{output} exists: give another name, or --force") from None
+        except OSError as error:
+            raise ImportFault(f"{output}: {error.strerror}; give another name") from None
+    for line in report(draft, everything):
+        say(line, err=True)
+
+
+@app.command()
+def linux(
+    bridge: Bridges = None,
+    saved: Saved = None,
+    output: Output = None,
+    force: Force = False,
+    everything: Everything = False,
+) -> None:
+    """Import bridges of the Linux kernel, from the running system or from saved JSON."""
+    from ofapp.migrate.draft import Draft
+    from ofapp.migrate.linux import linux_bridges, read_linux
+
+    draft = Draft()
+    with _faults():
+        linux_bridges(draft, read_linux(saved), bridge or ())
+        _write(draft, "the Linux bridge", output, force, everything)
+
+
+@app.command()
+def ovs(
+    bridge: Bridges = None,
+    saved: Saved = None,
+    database: Annotated[
+        str | None,
+        typer.Option("--db", metavar="URL", help="Open vSwitch's database, as ovs-vsctl takes it."),
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+    everything: Everything = False,
+) -> None:
+    """Import bridges of Open vSwitch: its database, static addresses and flows."""
+    from ofapp.migrate.draft import Draft
+    from ofapp.migrate.ovs import ovs_bridges
+    from ofapp.migrate.ovsdb import read_ovs
+
+    draft = Draft()
+    with _faults():
+        ovs_bridges(draft, read_ovs(saved, database, bridge or ()))
+        _write(draft, "Open vSwitch", output, force, everything)
