@@ -72,6 +72,14 @@ class Draft:
         """Have a section, be it empty."""
         self._section(path)
 
+    def move(self, path: Path, to: Path) -> None:
+        """Move a section that is there, in place of another one."""
+        self._section(to[:-1])[to[-1]] = self._section(path[:-1]).pop(path[-1])
+
+    def remove(self, path: Path) -> None:
+        """Remove a section that is there; its settings apply elsewhere."""
+        del self._section(path[:-1])[path[-1]]
+
     def has(self, path: Path) -> bool:
         """Whether there is a value or section."""
         node: Any = self._root

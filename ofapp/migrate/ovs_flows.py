@@ -100,7 +100,7 @@ def _port(
     lists: dict[str, str],
 ) -> set[Flow]:
     """Write the list of one port; the flows that are in it."""
-    own = [flow for flow in known if flow.fields.get("in_port", port) == port]
+    own = [flow for flow in known if not flow.table and flow.fields.get("in_port", port) == port]
     own.sort(key=lambda flow: -flow.priority)
     try:
         rules = [rule_of(flow) for flow in own]

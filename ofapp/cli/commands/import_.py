@@ -117,3 +117,65 @@ def ovs(
     with _faults():
         ovs_bridges(draft, read_ovs(saved, database, bridge or ()))
         _write(draft, "Open vSwitch", output, force, everything)
+
+
+@app.command("faucet")
+def faucet_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="faucet.yaml")] = Path(
+        "/etc/faucet/faucet.yaml"
+    ),
+    output: Output = None,
+    force: Force = False,
+    everything: Everything = False,
+) -> None:
+    """Import faucet.yaml, with the files that it includes."""
+    from ofapp.migrate.draft import Draft
+    from ofapp.migrate.faucet import faucet
+
+    draft = Draft()
+    with _faults():
+        faucet(draft, file)
+        _write(draft, str(file), output, force, everything)
+
+
+@app.command("ifupdown")
+def ifupdown_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file of ifupdown.")] = Path(
+        "/etc/network/interfaces"
+    ),
+    output: Output = None,
+    force: Force = False,
+    everything: Everything = False,
+) -> None:
+    """Import bridges of /etc/network/interfaces: ifupdown, ifupdown2 (Proxmox), Open vSwitch's."""
+    from ofapp.migrate.draft import Draft
+    from ofapp.migrate.ifupdown import ifupdown
+
+    draft = Draft()
+    with _faults():
+        ifupdown(draft, file)
+        _write(draft, str(file), output, force, everything)
+
+
+@app.command("netplan")
+def netplan_(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="The files. Default: /etc/netplan/*.yaml"),
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+    everything: Everything = False,
+) -> None:
+    """Import bridges of netplan, those of Open vSwitch too."""
+    from ofapp.migrate.draft import Draft
+    from ofapp.migrate.netplan import DIRECTORY, netplan
+    from ofapp.migrate.setting import ImportFault
+
+    paths = files or sorted(DIRECTORY.glob("*.yaml"))
+    draft = Draft()
+    with _faults():
+        if not paths:
+            raise ImportFault(f"{DIRECTORY}: no file *.yaml there: give the files")
+        netplan(draft, paths)
+        _write(draft, ", ".join(map(str, paths)), output, force, everything)
