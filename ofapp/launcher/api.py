@@ -33,7 +33,7 @@ def check() -> None:
         raise StartError(
             f"--wsapi-host {CONF.wsapi_host} would serve the REST API to other machines in clear,"
             " where tokens and answers can be read and changed on the way: give --api-cert and"
-            " --api-privkey (deploy/tls/README.md shows how to make them), or leave it on 127.0.0.1"
+            " --api-privkey (`ofapp docs tls` shows how to make them), or leave it on 127.0.0.1"
             " behind something that speaks TLS, or say --insecure if that is meant",
             status=2,
         )

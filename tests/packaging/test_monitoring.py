@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.api.app import create_app
 from ofapp.api.metrics import cluster as metrics_cluster
+from ofapp.docs import site
 from tests.packaging.machine import REPOSITORY
 from tests.unit.api.network import NETWORKS, SECRETS
 
@@ -152,10 +153,10 @@ def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
 def test_each_alert_has_a_test_and_a_runbook() -> None:
     known = alerts()
     assert known.keys() == ILL.keys()
-    headings = re.findall(r"^## (\w+)$", (HERE / "runbooks.md").read_text(), re.MULTILINE)
+    headings = re.findall(r"^## (\w+)$", site.sources()["alerts"].read_text("utf-8"), re.M)
     assert headings == list(known)
     for name, rule in known.items():
-        assert rule["annotations"]["runbook"] == f"runbooks.md#{name.lower()}"
+        assert rule["annotations"]["runbook"] == f"/guide/alerts.html#{name.lower()}"
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
