@@ -7,8 +7,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from flask import Response, request
-from flask_openapi3.models.info import Info
-from flask_openapi3.openapi import OpenAPI
 
 import ofapp
 from ofapp.api import page, problems
@@ -20,6 +18,7 @@ from ofapp.api.http.streams import Streams
 from ofapp.api.http.transfer import Settings
 from ofapp.api.metrics import metrics
 from ofapp.api.metrics.declaration import Source
+from ofapp.api.openapi import Info, OpenAPI
 from ofapp.api.problems import documented, field_problem
 from ofapp.api.resources import (
     cluster,

@@ -12,13 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from flask import Flask, Response, request
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
 from ofapp.api.answers import security_headers
 from ofapp.api.base import Input
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import ParamError
 from ofapp.bridge.stp import ParameterError

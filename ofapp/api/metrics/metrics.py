@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
 from prometheus_client.core import Metric, Sample
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -28,6 +26,7 @@ from ofapp.api.metrics import (
     stp,
 )
 from ofapp.api.metrics.declaration import Source
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
 from ofapp.api.roles import local, viewer
 from ofapp.common import hub

@@ -17,10 +17,10 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 
 from flask import Response
-from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
 from ofapp.api.base import Input
+from ofapp.api.openapi import OpenAPI
 from ofapp.api.problems import field_problem
 from ofapp.api.resources import docs
 from ofapp.api.roles import anybody, local

@@ -10,12 +10,11 @@ import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import DatapathId, Input, NoQuery, filled
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import ProblemError, documented, field_problem, resource
 from ofapp.api.roles import admin, local, viewer
 from ofapp.common import hub

@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.auth import caller
 from ofapp.api.base import DatapathId, Input, NoQuery
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, ProblemError, documented, resource
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge

@@ -8,14 +8,13 @@ script, nor its validator, which sends the document to another host.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 from flask import Response
-from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
 from ofapp.api.auth import CHALLENGE, caller
 from ofapp.api.base import Input
+from ofapp.api.openapi import OpenAPI, swagger_templates
 from ofapp.api.problems import field_problem
 from ofapp.api.roles import anybody, local, viewer
 from ofapp.controller.access import UserRole
@@ -110,5 +109,5 @@ def install(app: OpenAPI) -> None:
 @cache
 def _vendored(name: str) -> bytes:
     """Read a file of Swagger UI's package."""
-    folder = files("flask_openapi3_swagger") / "templates" / "swagger"
+    folder = swagger_templates()
     return (folder / _VENDORED[name][0] / name).read_bytes()

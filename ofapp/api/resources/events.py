@@ -9,8 +9,6 @@ from functools import partial
 from typing import Annotated
 
 from flask import Response, request
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
@@ -20,6 +18,7 @@ from ofapp.api.event_kinds import KINDS
 from ofapp.api.http.connection_limiter import LASTING, Connection
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
 from ofapp.api.lookup import is_datapath_id, named_bridge
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, resource
 from ofapp.api.roles import all_members, local, viewer
 from ofapp.bridge.event import EventKind, Severity

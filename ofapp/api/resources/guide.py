@@ -8,10 +8,10 @@ next upgrade.  Parsing all pages, for the search, is long work: other greenlets 
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
 from ofapp.api.base import Input
+from ofapp.api.openapi import OpenAPI
 from ofapp.api.problems import field_problem
 from ofapp.api.resources import docs
 from ofapp.api.roles import anybody, local

@@ -6,13 +6,12 @@ import time
 from typing import Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 import ofapp
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import AGAIN, ProblemError, documented, resource
 from ofapp.api.roles import anybody, local, viewer
 from ofapp.common.version import commit

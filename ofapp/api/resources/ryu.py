@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
 from ofapp.api.lookup import with_ports
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, field_problem, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import fdb_tables, local_addresses

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Sized
 from ipaddress import ip_address
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, PortRef, SilentMembers
 from ofapp.api.lookup import by_number
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
 from ofapp.api.resources.topology import Neighbour, around, map_view
 from ofapp.api.resources.vendors import KNOWN, Vendors

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Annotated, Literal, cast
 
 from flask import Response, request
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, BeforeValidator, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.auth import caller, cookie_name
 from ofapp.api.base import Input, NoQuery, json_number
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, ProblemError, documented, field_problem, refused, resource
 from ofapp.api.roles import admin, local, outlives_session, viewer
 from ofapp.controller.access import Access, Caller, Token, UserRole

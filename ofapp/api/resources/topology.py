@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, ConfigDict, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers, filled
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
 from ofapp.api.resources.bridge.lldp import SaidByLldp, moment, said_by
 from ofapp.api.resources.bridge.stp import BridgeId, RoleName, StateName

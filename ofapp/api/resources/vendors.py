@@ -11,12 +11,11 @@ import logging
 from pathlib import Path
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import Input
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
 from ofapp.api.roles import local, viewer
 from ofapp.common import hub

@@ -57,7 +57,7 @@ def test_every_error_is_a_problem(
     ("data", "status", "detail"),
     [
         (b"", 400, "the request has no body"),
-        (b'{"port":\n "eth1",\n}', 400, "line 3, column 1: expecting property name"),
+        (b'{"port":\n "eth1",\n 1}', 400, "line 3, column 2: expecting property name"),
         (b'{"port": "eth1"} x', 400, "line 1, column 18: extra data"),
         (b'{"port": "\xe9"}', 400, "not UTF-8, at octet 11"),
         ('{"port": "eth1"}'.encode("utf-16"), 400, "not UTF-8, at octet 1"),

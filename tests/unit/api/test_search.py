@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask_openapi3.openapi import OpenAPI
 
+from ofapp.api.openapi import OpenAPI
 from ofapp.api.resources import search
 from ofapp.api.resources.vendors import Vendors, blueprint
 from ofapp.controller.network import Network

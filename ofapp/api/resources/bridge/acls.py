@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, NoQuery, PortRef
 from ofapp.api.lookup import by_number, find_bridge, port_ref
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, resource
 from ofapp.api.roles import viewer
 from ofapp.bridge.bridge import Bridge

@@ -12,8 +12,6 @@ from operator import itemgetter
 from typing import Annotated, Any
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from ofapp.api.answers import answer, listing, plain, utc
@@ -32,6 +30,7 @@ from ofapp.api.base import (
     json_number,
 )
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, documented, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge

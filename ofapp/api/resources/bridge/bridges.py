@@ -6,13 +6,12 @@ import time
 from typing import Any, Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers, filled
 from ofapp.api.lookup import named_bridge, port_ref
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, documented, refused, resource
 from ofapp.api.roles import admin, all_members, viewer
 from ofapp.bridge import stp

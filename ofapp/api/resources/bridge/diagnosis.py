@@ -6,13 +6,12 @@ import time
 from collections import Counter
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input
 from ofapp.api.lookup import find_bridge
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, resource
 from ofapp.api.roles import viewer
 from ofapp.bridge.answers import ip_addresses

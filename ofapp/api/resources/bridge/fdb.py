@@ -11,8 +11,6 @@ from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, listing, plain
@@ -34,6 +32,7 @@ from ofapp.api.base import (
     filled,
 )
 from ofapp.api.lookup import find_bridge, find_port, known_port, port_ref
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.pagination import (
     EVERY_VLAN,
     START,

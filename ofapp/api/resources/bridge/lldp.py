@@ -8,14 +8,13 @@ from __future__ import annotations
 import time
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, filled
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge, find_port
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, documented, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge

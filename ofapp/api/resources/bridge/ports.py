@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -24,6 +22,7 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import Change, changes_of, make_change, nested
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, UNSAVED, documented, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import learned_by_vlan, members, port_limit, vlan_limits

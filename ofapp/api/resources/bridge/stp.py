@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef, ValueOf, filled
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, documented, refused, resource
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge import stp

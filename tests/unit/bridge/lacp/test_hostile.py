@@ -97,7 +97,7 @@ def test_a_repeated_lacpdu_costs_as_much_with_thirty_members_as_with_two() -> No
         actor.receive(1, frame, 4.5)
         cost.append(calls(lambda frame=frame, actor=actor: actor.receive(1, frame, 4.6)))  # type: ignore[misc]
     assert cost[1] < cost[0] + 40  # a look at the timers of the others
-    assert cost[0] < 150
+    assert cost[0] < 220  # of which Python 3.14's own enum is a quarter
 
 
 def test_one_that_changes_all_the_time_holds_the_others_up_for_two_seconds_at_most() -> None:

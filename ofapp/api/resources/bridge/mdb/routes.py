@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 
 from ofapp.api.answers import answer, listing, plain
 from ofapp.api.base import BridgePath, Flushed
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, documented, field_problem, refused, resource
 from ofapp.api.resources.bridge.mdb.models import (
     MdbAddition,

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, UNSAVED, documented, field_problem, resource
 from ofapp.api.resources.bridge.multicast.models import (
     EntryCounts,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
-from flask_openapi3.models.tag import Tag
 from ofapp.bridge.beacon.events import BEACON_PORT_SET, BEACON_SET
 from pydantic import BaseModel
 
@@ -14,6 +12,7 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, NoQuery
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge
+from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, COMMON, documented
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
