@@ -102,9 +102,9 @@ class EtcdNode:
         return True
 
 
-def _etcdctl(*arguments: str) -> None:
+def _run(program: str, *arguments: str) -> None:
     environment = os.environ | {"ETCDCTL_API": "3"}
-    subprocess.run(["etcdctl", *arguments], env=environment, check=True, capture_output=True)
+    subprocess.run([program, *arguments], env=environment, check=True, capture_output=True)
 
 
 class EtcdNodes:
@@ -143,7 +143,7 @@ class EtcdNodes:
         """What `etcdctl snapshot save` writes, in a file."""
         path = self.folder / "snapshot"
         path.unlink(missing_ok=True)
-        _etcdctl("--endpoints", self.nodes[0].endpoint, "snapshot", "save", str(path))
+        _run("etcdctl", "--endpoints", self.nodes[0].endpoint, "snapshot", "save", str(path))
         return path
 
     def restore(self, snapshot: Path) -> None:
@@ -151,7 +151,8 @@ class EtcdNodes:
 
         def restore(node: EtcdNode) -> None:
             cluster = node.arguments[node.arguments.index("--initial-cluster") + 1]
-            _etcdctl(
+            _run(
+                "etcdutl" if shutil.which("etcdutl") else "etcdctl",  # etcd 3.6 has it there alone
                 *("snapshot", "restore", str(snapshot), "--name", node.name),
                 *("--data-dir", str(node.folder / node.name), "--initial-cluster", cluster),
                 *("--initial-advertise-peer-urls", node.peer_url),

@@ -33,7 +33,8 @@ from tests.support import logs
 from tests.support.flows import Flow, parse_flow
 from tests.support.waiting import wait_for
 
-SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+# Which Open vSwitch runs is said by PATH, and by this where another one's schema goes with it.
+SCHEMA = Path(os.environ.get("OFAPP_OVS_SCHEMA", "/usr/share/openvswitch/vswitch.ovsschema"))
 PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
 LOCAL = 0xFFFFFFFE
 OWNER = 200  # table of leases, which come and go with the controller

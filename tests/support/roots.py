@@ -79,7 +79,7 @@ def root(suite: str, packages: Iterable[str] = ()) -> Path:
     digest = hashlib.sha256(" ".join(wanted).encode()).hexdigest()[:12]
     final = FOLDER / (f"{suite}-{digest}" if wanted else suite)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with _locked(final.with_name(f"{final.name}.lock")):
+    with locked(final.with_name(f"{final.name}.lock")):
         if not final.exists():
             partial = final.with_name(f"{final.name}.partial")
             if partial.exists():
@@ -180,7 +180,7 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Wait until no other process makes the same root."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,0 +1,55 @@
+"""The table of what was tested, in the page about supported versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+CLONE = Path(__file__).parents[2]
+PAGES = [CLONE / "ofapp/docs/pages/support.md", CLONE / "README.md"]
+BEGIN, END = "<!-- support table: begin -->", "<!-- support table: end -->"
+HEAD = ("Part", "Version", "From", "Tests", "Result", "Date")
+
+
+class Row(NamedTuple):
+    """What a run with one version of one part has shown."""
+
+    part: str
+    version: str
+    source: str
+    tests: str
+    result: str
+    date: str
+
+    @classmethod
+    def of_today(cls, part: str, version: str, source: str, tests: str, result: str) -> Row:
+        return cls(part, version, source, tests, result, f"{datetime.now(UTC):%Y-%m-%d}")
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """A later run replaces the row of the same key."""
+        return self.part, self.source, self.tests
+
+
+def write(rows: Iterable[Row]) -> None:
+    """Put the rows into the pages that have the markers; rows of other runs stay."""
+    new = list(rows)
+    for page in PAGES:
+        text = page.read_text() if page.exists() else ""
+        if BEGIN in text:
+            before, _, rest = text.partition(BEGIN)
+            old, _, after = rest.partition(END)
+            page.write_text(before + BEGIN + "\n\n" + _table([*_rows(old), *new]) + END + after)
+
+
+def _rows(table: str) -> list[Row]:
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
+
+
+def _table(rows: list[Row]) -> str:
+    kept = {row.key: row for row in rows}
+    lines = [HEAD, ["---"] * len(HEAD), *(kept[key] for key in sorted(kept))]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"
