@@ -37,7 +37,7 @@ def unbound(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterato
     yield from _elsewhere(bridge, port, subject, bound, here)
     if not any(len(binding.address.octets) == 4 for binding in here):
         yield from _unanswered(bridge, port, subject, now)
-    yield from _refused(bridge, subject, now if here else None, now)
+    yield from _refused(bridge, subject, here, now)
     if not here:
         yield from _never_bound(bridge, port, subject, now)
 
@@ -108,15 +108,17 @@ def _ports(names: list[str]) -> str:
     return f"port{'' if len(names) == 1 else 's'} {listed(names)}"
 
 
-def _refused(
-    bridge: Bridge, subject: Subject, recent: float | None, now: float
-) -> Iterator[Reason]:
-    """Whether the host's frames were refused; recent: consider those of the last minutes only."""
+def _refused(bridge: Bridge, subject: Subject, here: list[Binding], now: float) -> Iterator[Reason]:
+    """Whether the host's frames were refused, and its bindings here do not allow them by now.
+
+    Of a host with bindings only refusals of the last minutes count.
+    """
+    allowed = {binding.address.octets for binding in here}
     for each in bridge.first_hop.refused():
         mine = (each.port, each.vid, each.mac) == (subject.port, subject.vid, subject.mac)
         asked = subject.address in (None, each.address)
-        old = recent is not None and each.last < recent - RECENT
-        if mine and asked and not each.passed and not old and each.claim in _CLAIMS:
+        over = each.address in allowed or (bool(here) and each.last < now - RECENT)
+        if mine and asked and not each.passed and not over and each.claim in _CLAIMS:
             yield Reason(refusal(each, now), _remedy(bridge, each))
 
 

@@ -252,6 +252,14 @@ def test_each_refused_claim_has_its_sentence(claim: str) -> None:
     assert "refused on port vnet0" in why(bridge).problem
 
 
+def test_a_refusal_is_over_once_the_address_is_bound() -> None:
+    bridge = guarded()
+    refuse(bridge, claim="arp", address=ip_address("192.0.2.7").packed)
+    assert "192.0.2.7 has no binding there" in why(bridge).problem
+    bind(bridge, bound())
+    assert fine(bridge, NAME_A)
+
+
 def test_an_old_refusal_does_not_explain_the_trouble_of_a_host_with_a_binding() -> None:
     bridge = guarded()
     bind(bridge, bound())
