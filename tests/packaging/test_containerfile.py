@@ -1,4 +1,4 @@
-"""What can be known of the container file without a registry to fetch its base from.
+"""What can be known of the container file without building it, which test_container does.
 
 Its health check runs in test_debian_package, against a manager that is installed.
 """
@@ -12,7 +12,7 @@ from tests.packaging.machine import REPOSITORY
 
 KNOWN = {
     *("FROM", "RUN", "COPY", "ENV", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL"),
-    *("HEALTHCHECK", "ENTRYPOINT"),
+    *("HEALTHCHECK", "ENTRYPOINT", "ARG", "LABEL"),
 }
 
 

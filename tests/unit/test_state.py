@@ -26,6 +26,7 @@ from ofapp.controller.state import (
     snapshots,
     storage,
 )
+from ofapp.controller.state.entry_kinds import BindingEntry
 from ofapp.controller.state.store import State
 from tests.support.waiting import wait_for
 from tests.unit.recorded_events import RecordedEvents
@@ -161,7 +162,21 @@ class TestTheFileOfAnEarlierVersion:
         State(tmp_path).entries.save(2, RunTimeEntries(requested=True)).wait()
         first = {"version": 1, "bridges": {"2": {"static": [entry()]}}}
         (tmp_path / "state.json").write_text(json.dumps(first))
+        os.utime(tmp_path / "state.json", (1, 1))
         assert kept(State(tmp_path, events), 2) == RunTimeEntries()
+
+    def test_what_that_version_changed_after_a_downgrade_counts(
+        self, tmp_path: Path, events: RecordedEvents
+    ) -> None:
+        """Also what it removed; the kinds of entries that it does not know stay."""
+        binding = BindingEntry(vlan=7, mac="02:00:00:00:00:0b", address="10.0.0.1", port="eth0")
+        saved = RunTimeEntries((ENTRY, binding), requested=True)
+        State(tmp_path).entries.save(2, saved).wait()
+        for file in tmp_path.glob("entries-*"):
+            os.utime(file, (1, 1))
+        first = {"version": 1, "bridges": {"2": {"static": []}}}
+        (tmp_path / "state.json").write_text(json.dumps(first))
+        assert kept(State(tmp_path, events), 2) == RunTimeEntries((binding,))
 
     def test_one_wrong_bridge_is_its_own_trouble(
         self, tmp_path: Path, events: RecordedEvents

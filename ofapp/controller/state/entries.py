@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.common import hub
 from ofapp.controller.state.document import Document, Store, loaded, report_damage
-from ofapp.controller.state.entry_kinds import KINDS, UserEntry
+from ofapp.controller.state.entry_kinds import KINDS, MdbEntry, StaticEntry, UserEntry
 from ofapp.controller.state.events import STATE_LIMIT
 from ofapp.controller.state.saving import Emit, Ticket
 from ofapp.controller.state.storage import Storage
@@ -26,6 +26,8 @@ from ofapp.controller.state.storage import Storage
 VERSION = 2
 FIRST_VERSION = 1
 """One file, `state.json`, for all bridges."""
+FIRST_KINDS = (StaticEntry, MdbEntry)
+"""The kinds of entries that it may have."""
 
 MAX_UNREQUESTED = 1024
 """Most bridges stored without a user's request.  Those without entries are forgotten first, then
@@ -123,8 +125,9 @@ class EntryStore(Store[RunTimeEntries]):
 
     def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
         super().__init__(document, storage, emit)
-        if any(name == _FIRST.file() for name, _size in storage.names()):
-            self._split_first()
+        names = [name for name, _size in storage.names()]
+        if _FIRST.file() in names:
+            self._split_first(older=names[: names.index(_FIRST.file())])
 
     def save(
         self, datapath_id: int, value: RunTimeEntries, sync: bool = True, first: bool = True
@@ -151,18 +154,23 @@ class EntryStore(Store[RunTimeEntries]):
                 self._emit(datapath_id, STATE_LIMIT.event(message))
             self.forget(datapath_id)
 
-    def _split_first(self) -> None:
-        """Split the file of an earlier version into one for each bridge, and remove it."""
+    def _split_first(self, older: Collection[str]) -> None:
+        """Split the file of an earlier version into one for each bridge, and remove it.
+
+        older: files that are older than it, as that version has run again after a newer one.
+        """
         try:
             by_bridge, wrong = _decode_first(self._storage.read(_FIRST.file(), _FIRST.limit))
         except (OSError, ValueError) as error:
             report_damage(self._storage, self._emit, _FIRST, str(error))
             return
-        tickets = [
-            self.save(datapath_id, entries)
-            for datapath_id, entries in by_bridge.items()
-            if datapath_id not in self._values
-        ]
+        tickets = []
+        for datapath_id, entries in by_bridge.items():
+            known = self._values.get(datapath_id, RunTimeEntries())
+            others = [one for one in known.entries if not isinstance(one, FIRST_KINDS)]
+            if datapath_id not in self._values or self.document.file(datapath_id) in older:
+                new = replace(entries, entries=(*entries.entries, *others))
+                tickets.append(self.save(datapath_id, new))
         hub.spawn(self._replaced_first, tickets, "; ".join(wrong[:MAX_REPORTED]))
 
     def _replaced_first(self, tickets: list[Ticket], wrong: str) -> None:
