@@ -26,15 +26,16 @@ ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME
 
 
 class Machine:
-    """Boots when entered, and is gone when left."""
+    """Boots when entered, and is gone when left.  files: what it has; this machine's by default."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Path = Path("/")) -> None:
+        self.files_below = files
         self.folder = Path(tempfile.mkdtemp(prefix="ofapp-machine-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._init = 0  # the process id of its init, here
 
     def __enter__(self) -> Self:
-        command = ["unshare", "--mount", HERE / "boot", self.folder, REPOSITORY]
+        command = ["unshare", "--mount", HERE / "boot", self.folder, REPOSITORY, self.files_below]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         try:
             self._init = wait_for(self._booted, "systemd to boot", seconds=BOOT_SECONDS)
@@ -61,10 +62,16 @@ class Machine:
         wait_for(self._forgotten, "its control groups to be empty")
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, *command: object, check: bool = True, seconds: float = 60) -> str:
-        """What a command in the machine prints; AssertionError with all it says when it fails."""
+    def run(
+        self, *command: object, check: bool = True, seconds: float = 60, online: bool = False
+    ) -> str:
+        """What a command in the machine prints; AssertionError with all it says when it fails.
+
+        online: it runs in this machine's network, and so reaches Debian's mirror.
+        """
+        enter = [word for word in self._enter(self._init) if not online or word != "-n"]
         done = subprocess.run(
-            [*self._enter(self._init), *map(str, command)],
+            [*enter, *map(str, command)],
             env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -42,6 +42,15 @@ def installed(machine: Machine, before: set[str], package: Path) -> Machine:
     return machine
 
 
+EVERY_MODULE = """
+import importlib, pkgutil, ofapp
+for module in pkgutil.walk_packages(ofapp.__path__, "ofapp."):
+    if not module.name.endswith("__main__") and module.name != "ofapp.bench.report":
+        importlib.import_module(module.name)
+import httpx_sse, rich.markdown  # imported where they are used
+"""
+
+
 def get(machine: Machine, path: str) -> Any:
     return json.loads(machine.run("curl", "--silent", "--fail", f"{API}/{path}"))
 
@@ -99,6 +108,13 @@ def test_commands_work_for_anybody_and_without_this_repository(installed: Machin
     where = "import ofapp, os_ken, pydantic; print(ofapp.__file__, os_ken.__file__)"
     found = installed.run("/usr/lib/ofapp/bin/python3", "-c", where).split()
     assert all(path.startswith("/usr/lib/ofapp/lib/") for path in found)
+
+
+def test_every_module_has_the_libraries_that_it_imports(installed: Machine) -> None:
+    python = ("/usr/lib/ofapp/bin/python3", "-W", "ignore", "-c", EVERY_MODULE)
+    installed.run("env", "OSKEN_HUB_TYPE=eventlet", *python)
+    installed.run("ofapp", "snmp", "run", "--help")
+    assert installed.run("ofapp", "docs")
 
 
 def test_the_hardened_unit_knows_who_is_at_its_socket(installed: Machine) -> None:

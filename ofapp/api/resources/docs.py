@@ -7,6 +7,7 @@ script, nor its validator, which sends the document to another host.
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 
 from flask import Response
@@ -108,6 +109,9 @@ def install(app: OpenAPI) -> None:
 
 @cache
 def _vendored(name: str) -> bytes:
-    """Read a file of Swagger UI's package."""
-    folder = swagger_templates()
-    return (folder / _VENDORED[name][0] / name).read_bytes()
+    """Read a file of Swagger UI's package; the Debian package has its scripts compressed."""
+    folder = swagger_templates() / _VENDORED[name][0]
+    compressed = folder / f"{name}.gz"
+    if compressed.is_file():
+        return gzip.decompress(compressed.read_bytes())
+    return (folder / name).read_bytes()

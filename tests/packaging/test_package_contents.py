@@ -1,0 +1,80 @@
+"""What the Debian package holds: how much, whose it is, and what lintian says of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from fnmatch import fnmatch
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+MOST_BYTES = 20 * 1024**2
+SITE = "usr/lib/ofapp/lib/python3*/site-packages"
+
+
+@pytest.fixture(scope="module")
+def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    subprocess.run(["dpkg-deb", "--extract", package, folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(unpacked: Path) -> Path:
+    (found,) = unpacked.glob(SITE)
+    return found
+
+
+def document(unpacked: Path, name: str) -> str:
+    return (unpacked / "usr/share/doc/ofapp" / name).read_text()
+
+
+def test_lintian_finds_nothing_that_has_no_reason(package: Path) -> None:
+    done = subprocess.run(
+        ["lintian", "--allow-root", "--fail-on", "error,warning", package],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_it_is_small_and_byte_code_is_made_where_it_is_installed(unpacked: Path) -> None:
+    files = [path for path in unpacked.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+    assert not [path for path in files if path.suffix == ".pyc"]
+
+
+def test_the_bill_of_materials_names_what_is_shipped(unpacked: Path, site: Path) -> None:
+    bill = json.loads(document(unpacked, "ofapp.cdx.json"))
+    listed = {part["purl"]: part for part in bill["components"]}
+    for package in distributions(path=[str(site)]):
+        name = package.metadata["Name"].lower().replace("_", "-").replace(".", "-")
+        assert name == "ofapp" or f"pkg:pypi/{name}@{package.version}" in listed
+    for manifest in site.glob("ofapp/**/vendor/manifest.json"):
+        for name, about in json.loads(manifest.read_text()).items():
+            assert f"pkg:npm/{name}@{about['version']}" in listed
+    assert all(part["licenses"][0]["expression"] for part in listed.values())
+    (core,) = [part for purl, part in listed.items() if "pydantic-core" in purl]
+    assert any(part["purl"].startswith("pkg:cargo/") for part in core["components"])
+
+
+def test_the_copyright_file_has_a_licence_for_every_library(unpacked: Path, site: Path) -> None:
+    stanzas = document(unpacked, "copyright").split("\n\nFiles: ")[2:]
+    patterns = [pattern for stanza in stanzas for pattern in stanza.partition("\n")[0].split()]
+    for path in sorted(site.iterdir()):
+        own = path.name == "debian.pth" or path.name.startswith("ofapp")
+        inside = f"{path.relative_to(unpacked)}{'/x' if path.is_dir() else ''}"
+        assert own or any(fnmatch(inside, pattern) for pattern in patterns), path.name
+    for stanza in stanzas:
+        licence = stanza.partition("\nLicense: ")[2].partition("\nComment: ")[0].splitlines()
+        assert licence[0], stanza
+        # One that comes without its text is named by its identifier.
+        assert len(licence) > 3 or re.search(r"/common-licenses/|no more than", licence[1]), stanza
+    for file in site.glob("ofapp/**/vendor/*/*"):
+        inside = str(file.relative_to(unpacked))
+        (stanza,) = [s for s in stanzas if fnmatch(inside, s.partition("\n")[0])]
+        assert "Permission is hereby" in stanza or "Redistribution" in stanza, inside
