@@ -53,7 +53,7 @@ def write(folder: Path) -> None:
 
 
 def _page(title: str, command: Command, context: typer.Context, others: list[str]) -> str:
-    said = _paragraphs(command)
+    said = paragraphs(command)
     summary = (said[0].splitlines() or [""])[0].rstrip(".:")
     lines = [
         *_head(title, 1, summary[:1].lower() + summary[1:]),
@@ -66,7 +66,7 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
         for name, subcommand in sorted(command.commands.items()):
             below = typer.Context(subcommand, info_name=name, parent=context)
             lines += [f'.SS "{_text(below.command_path)}"', *_synopsis(subcommand, below)]
-            lines += [".PP", *_body(_paragraphs(subcommand)), *_options(subcommand, below)]
+            lines += [".PP", *_body(paragraphs(subcommand)), *_options(subcommand, below)]
     else:
         options = _options(command, context)
         lines += [".SH OPTIONS", *options] if options else []
@@ -108,16 +108,16 @@ def _list_of(command: Command, others: list[str]) -> Iterator[str]:
     assert isinstance(command, TyperGroup)
     for name in others:
         yield from (".TP", f".BR {_NAME}-{_text(name)} (1)")
-        yield _text(_paragraphs(command.commands[name])[0].replace("\n", " "))
+        yield _text(paragraphs(command.commands[name])[0].replace("\n", " "))
 
 
 def _synopsis(command: Command, context: typer.Context) -> list[str]:
-    pieces = " ".join(_whole(command).collect_usage_pieces(context))
+    pieces = " ".join(complete(command).collect_usage_pieces(context))
     return [f".B {_text(context.command_path)}", _text(pieces)]
 
 
 def _options(command: Command, context: typer.Context) -> Iterator[str]:
-    whole = _whole(command)
+    whole = complete(command)
     for parameter in whole.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None:
@@ -128,11 +128,13 @@ def _options(command: Command, context: typer.Context) -> Iterator[str]:
             )
 
 
-def _whole(command: Command) -> Command:
+def complete(command: Command) -> Command:
+    """The command with all its options, also those that it makes when it runs."""
     return command.whole() if isinstance(command, SettingCommand) else command
 
 
-def _paragraphs(command: Command) -> list[str]:
+def paragraphs(command: Command) -> list[str]:
+    """The help of a command."""
     text = inspect.cleandoc(command.help or command.short_help or "")
     return [one.strip() for one in text.split("\n\n") if one.strip()] or [""]
 

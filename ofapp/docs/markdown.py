@@ -133,10 +133,10 @@ def heading_close(_self: Any, tokens: Sequence[Token], at: int, *_: Any) -> str:
 
 
 def fence(_self: Any, tokens: Sequence[Token], at: int, *_: Any) -> str:
-    """A block of code, with the name of its file; `output` is shown as such."""
+    """A block of code, with the name of its file; it can be scrolled by keyboard."""
     kind = parse_fence(tokens[at].info)
     caption = f'<div class="file">{escape(kind.file)}</div>' if kind.file else ""
-    code = f"<pre><code>{escape(tokens[at].content)}</code></pre>"
+    code = f'<pre tabindex="0"><code>{escape(tokens[at].content)}</code></pre>'
     classes = "block output" if kind.language == "output" else "block"
     return f'<div class="{classes}">{caption}{code}</div>\n'
 
@@ -159,7 +159,7 @@ def link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: An
 
 def table_open(*_: Any) -> str:
     """A table, which may be wider than the page."""
-    return '<div class="wide"><table>\n'
+    return '<div class="wide" tabindex="0"><table>\n'
 
 
 def table_close(*_: Any) -> str:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ofapp.docs import site
-from tests.docs.typed import bed_of, blocks_of, differences, type_page
+from tests.docs.typed import bed_of, blocks_of, differences, names, type_page
 
-BLOCKS = [(name, block) for name in site.in_order() for block in blocks_of(name)]
+BLOCKS = [(name, block) for name in names() for block in blocks_of(name)]
 TYPED = [*dict.fromkeys(name for name, block in BLOCKS if block.typed)]
 NOT_TYPED = [(name, block.line, block.fence.skip) for name, block in BLOCKS if block.fence.skip]
 
@@ -22,7 +21,7 @@ def test_the_commands_of_a_page_work(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "line", "reason"), NOT_TYPED)
 def test_a_block_that_is_not_typed(name: str, line: int, reason: str) -> None:
-    pytest.skip(f"{name}.md:{line}: {reason}")
+    pytest.skip(f"{name}:{line}: {reason}")
 
 
 @pytest.mark.parametrize(

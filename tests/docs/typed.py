@@ -17,7 +17,10 @@ from pathlib import Path
 
 from ofapp.docs import site
 from ofapp.docs.fences import Fence, parse_fence
+from ofapp.docs.markdown import Page
 
+README = "README.md"
+ROOT = Path(__file__).parents[2]
 BIN = Path(__file__).with_name("bin")
 SECONDS = 120
 """Until a page is given up; on a quiet machine one takes about ten."""
@@ -36,16 +39,29 @@ class Block:
         return self.fence.language == "sh" and not self.fence.skip
 
 
+def names() -> list[str]:
+    """What is typed: README and the pages, in their order."""
+    return [README, *site.in_order()]
+
+
+def page_of(name: str) -> tuple[str, Page]:
+    """The Markdown of a page, or of README, and the page."""
+    if name == README:
+        text = (ROOT / README).read_text("utf-8")
+        return text, Page(text)
+    return site.sources()[name].read_text("utf-8"), site.page(name)
+
+
 def bed_of(name: str) -> str:
     """The bed that a page names."""
-    text = site.sources()[name].read_text("utf-8")
-    found = re.search(r"<!-- bed: (\S+) -->", text)
+    found = re.search(r"<!-- bed: (\S+) -->", page_of(name)[0])
     return found[1] if found else "none"
 
 
 def blocks_of(name: str) -> list[Block]:
     """The fenced blocks of a page."""
-    return [Block(parse_fence(info), text, line) for info, text, line in site.page(name).fences]
+    fences = page_of(name)[1].fences
+    return [Block(parse_fence(info), text, line) for info, text, line in fences]
 
 
 def type_page(name: str, scratch: Path) -> list[str]:
@@ -98,7 +114,7 @@ def _script(blocks: list[Block], scratch: Path) -> list[str]:
 def _faults(name: str, blocks: list[Block], scratch: Path) -> list[str]:
     before = None
     for number, block in enumerate(blocks):
-        where = f"{name}.md:{block.line}"
+        where = f"{name}:{block.line}"
         if block.typed:
             before = number
             if not (scratch / f"done{number}").exists():

@@ -135,6 +135,7 @@ MOST_WORDS = 35
 
 def sentences(markdown: str) -> Iterator[str]:
     """The sentences of paragraphs and lists, without code, tables and headings."""
+    markdown = re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. ))|\n(?=#)", markdown):
         if not re.match(r" {4}|\s*\||#", paragraph):
             yield from re.split(r"(?<=[.:;?!])\**\s+", " ".join(paragraph.split()))

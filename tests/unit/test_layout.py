@@ -44,7 +44,7 @@ TOOLS = {
     "bench": ("common deploy", "cli"),
     "migrate": ("common bridge config", "cli"),
     "snmp": ("common", "cli"),
-    "docs.reference": ("docs config bridge api launcher cli", ""),
+    "docs.reference": ("docs config controller api launcher cli", ""),
 }
 """Programs beside the bridge: what they may import, and what may import them."""
 

@@ -72,6 +72,9 @@ _BEHIND: Metrics[bool] = (
 )
 # fmt: on
 
+DECLARED = ((_CLUSTER, ()), (_RENEWAL, ()), (_NODES, ("node",)), (_BEHIND, ("member",)))
+"""All tables with their common labels: the documentation has them without a cluster."""
+
 
 def collect(source: Source) -> Iterator[Metric]:
     """All families, none where there is no cluster; those of claims and members are the same at
@@ -84,7 +87,7 @@ def collect(source: Source) -> Iterator[Metric]:
     if age is not None:
         yield from families(_RENEWAL, (), [((), age)])
     nodes = (([node.endpoint], node) for node in surface.cluster.health.nodes)
-    yield from families(_NODES, ["node"], nodes)
+    yield from families(*DECLARED[2], nodes)
     members = () if sharing is None else sharing.members()
     behind = (([member.name], bool(member.error)) for member in members)
-    yield from families(_BEHIND, ["member"], behind)
+    yield from families(*DECLARED[3], behind)

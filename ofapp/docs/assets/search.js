@@ -15,7 +15,13 @@ function search(words) {
       storeFields: ["title", "page", "text"],
       // A word with dots, hyphens or underlines (`fdb.limit`, `--api-auth`) is found by its parts, too.
       tokenize: (text) => [...text.split(/[\s,;()[\]"'`]+/), ...text.split(/[^\p{L}\p{N}]+/u)],
-      searchOptions: { boost: { title: 4, page: 3 }, prefix: true, combineWith: "AND", fuzzy: (term) => (term.length > 4 ? 0.2 : 0) },
+      searchOptions: {
+        boost: { title: 4, page: 3 },
+        boostDocument: (id) => (/^(reference-|pipeline)/.test(id) ? 0.4 : 1), // tasks first
+        prefix: true,
+        combineWith: "AND",
+        fuzzy: (term) => (term.length > 4 ? 0.2 : 0),
+      },
     });
     index.addAll(SECTIONS);
   }

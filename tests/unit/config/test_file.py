@@ -324,11 +324,3 @@ def test_the_document_reader_alone_refuses_too() -> None:
 
 def test_the_file_that_is_packaged_is_valid() -> None:
     load_config(ROOT / "deploy" / "ofapp.yaml")
-
-
-def test_so_is_what_the_readme_shows() -> None:
-    _, found, rest = (ROOT / "README.md").read_text().partition("\n    bridges:\n")
-    assert found
-    shown = config(found + rest.partition("\n\n")[0])
-    assert shown.names_bridges
-    assert shown.bridge(1, "br0").port("vnet0", 5).acl == "guests"
