@@ -152,6 +152,8 @@ def test_to_this_version_and_back(release: tuple[str, Path], bed: Bed) -> None:
     bed.ask("PATCH", f"/ports/{plug}", {"trust": "learn"})
     assert bed.exchange(program) == 0
     assert bed.static() == {OLD: plug, NEW: plug}
+    aside = [*(bed.controller.dir / "state").glob("settings-*.damaged-1")]
+    assert len(aside) == (version == "0.2")  # it does not know `trust`
 
     bed.ask("DELETE", f"/fdb/0/{NEW}")
     assert bed.exchange(bed.current) == 0
