@@ -10,6 +10,7 @@ import functools
 import logging
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
@@ -36,7 +37,13 @@ with warnings.catch_warnings():
     from eventlet.green import socket, ssl
     from eventlet.support.greenlets import GreenletExit as GreenletExit
 
+    # From Python 3.14 on, `warnings` has a lock that eventlet cannot replace, and logs as an error.
+    # Nothing waits while it holds that lock.
+    if sys.version_info >= (3, 14) and logging.lastResort:
+        logging.lastResort.setLevel(logging.CRITICAL)
     eventlet.monkey_patch()
+    if logging.lastResort:
+        logging.lastResort.setLevel(logging.WARNING)
 
 A = TypeVar("A")
 R = TypeVar("R")

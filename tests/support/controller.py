@@ -22,12 +22,14 @@ from typing import Any
 import yaml
 
 from tests.support import logs
+from tests.support.forks import Fork, fork
 from tests.support.ovs import Bridge
 from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 LISTENING = "listening for switches"
+PROGRAM = Path(sys.executable).with_name("ofapp-manager")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,20 @@ class Reply:
 class Controller:
     """One run of the application after another on the same ports and the same state."""
 
+    preloaded = False
+    """Fork a process that has imported everything: for tests, not for measurements."""
+
     def __init__(self, config: str = "", *, options: tuple[str, ...] = ()) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="ofapp-ctl-"))
         self.ofp_port = free_port()
         self.api_port = free_port()
         self.config_file = self.dir / "ofapp.yaml"
         self.configure(config)
-        self.program = Path(sys.executable).with_name("ofapp-manager")
+        self.program = PROGRAM
         """Another version's, from the next start on."""
         self._options = options
         self._listened = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Fork | subprocess.Popen[bytes] | None = None
 
     def configure(self, config: str) -> None:
         """Write the file, as editors do: another one takes its place."""
@@ -66,33 +71,30 @@ class Controller:
 
     def start(self) -> None:
         """Start it and wait until both its ports are open."""
-        command = (
-            [str(self.program)]
-            if self.program.exists()
-            else [sys.executable, "-m", "ofapp.launcher.manager"]
-        )
         self._listened = self.log().count(LISTENING)
+        arguments = [
+            *("ofapp.app", "--ofp-listen-host", "127.0.0.1"),
+            *("--ofp-tcp-listen-port", str(self.ofp_port)),
+            *("--wsapi-port", str(self.api_port), "--state-dir", str(self.dir / "state")),
+            *("--config-file", str(self.config_file)),
+            *self._options,
+        ]
+        environment = os.environ | {"PYTHONUNBUFFERED": "1"}
         with open(self.log_path, "ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    *command,
-                    "ofapp.app",
-                    *(
-                        "--ofp-listen-host",
-                        "127.0.0.1",
-                        "--ofp-tcp-listen-port",
-                        str(self.ofp_port),
-                    ),
-                    *("--wsapi-port", str(self.api_port), "--state-dir", str(self.dir / "state")),
-                    *("--config-file", str(self.config_file)),
-                    *self._options,
-                ],
-                cwd=ROOT,
-                env=os.environ | {"PYTHONUNBUFFERED": "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            if self.preloaded and self.program == PROGRAM:
+                self._process = fork(arguments, ROOT, environment, log.fileno())
+            else:
+                own = [str(self.program)]
+                if not self.program.exists():
+                    own = [sys.executable, "-m", "ofapp.launcher.manager"]
+                self._process = subprocess.Popen(
+                    [*own, *arguments],
+                    cwd=ROOT,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
         logs.watch(self)
         wait_for(self._listening, "the controller to listen", seconds=120)
 

@@ -13,6 +13,8 @@ import pytest
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd, missing
 
+Controller.preloaded = True
+
 
 @pytest.fixture(scope="module")
 def vswitchd_factory() -> Iterator[Callable[[], VSwitchd]]:

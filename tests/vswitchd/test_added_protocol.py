@@ -116,6 +116,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def controller(controller_factory: Callable[[str], Controller], tree: Path) -> Iterator[Controller]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tree))
+        patch.setattr(Controller, "preloaded", False)  # it has another ofapp
         yield controller_factory(repr({"bridges": {f"{DPID:016x}": {"beacon": {"enabled": True}}}}))
 
 
