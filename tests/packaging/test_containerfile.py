@@ -1,4 +1,4 @@
-"""What can be known of the container file without building it, which test_container does.
+"""What can be known of the container file without building it.
 
 Its health check runs in test_debian_package, against a manager that is installed.
 """
