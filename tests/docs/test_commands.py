@@ -9,7 +9,11 @@ import pytest
 from tests.docs.typed import bed_of, blocks_of, differences, names, type_page
 
 BLOCKS = [(name, block) for name in names() for block in blocks_of(name)]
-TYPED = [*dict.fromkeys(name for name, block in BLOCKS if block.typed)]
+TYPED = [
+    pytest.param(name, marks=pytest.mark.thorough if name.startswith("lab-") else ())
+    for name in dict.fromkeys(name for name, block in BLOCKS if block.typed)
+]
+"""Labs run in tests/mininet as well."""
 NOT_TYPED = [(name, block.line, block.fence.skip) for name, block in BLOCKS if block.fence.skip]
 
 

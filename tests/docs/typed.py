@@ -22,8 +22,8 @@ from ofapp.docs.markdown import Page
 README = "README.md"
 ROOT = Path(__file__).parents[2]
 BIN = Path(__file__).with_name("bin")
-SECONDS = 120
-"""Until a page is given up; on a quiet machine one takes about ten."""
+SECONDS = 300
+"""Until a page is given up; on a quiet machine one takes about ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def type_page(name: str, scratch: Path) -> list[str]:
     environment = {"PATH": path, "OFAPP_BED": bed_of(name), **home}
     bed = subprocess.Popen(
         [
+            *("setpriv", "--pdeathsig", "KILL"),
             *("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"),
             *("bash", str(scratch / "script")),
         ],
