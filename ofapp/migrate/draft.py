@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ofapp.config import Config
 from ofapp.config.errors import Finding, findings
-from ofapp.migrate.setting import Setting
+from ofapp.migrate.setting import ImportFault, Setting
 
 Path = tuple[str | int, ...]
 """Keys from the top of ofapp's file."""
@@ -51,6 +51,10 @@ class _Item:
 _Tree = dict[str | int, Any]
 
 
+class _Entries(dict[str | int, Any]):
+    """A list, by the numbers in which entries were added; also when all were taken out."""
+
+
 @dataclass
 class Draft:
     """Values of ofapp's file by path, notes, and steps for the user."""
@@ -65,7 +69,7 @@ class Draft:
 
     def add(self, path: Path, value: Any, setting: Setting) -> None:
         """Append to a list."""
-        entries = self._section(path)
+        entries = self._section(path[:-1]).setdefault(path[-1], _Entries())
         entries[len(entries)] = _Item(value, setting)
 
     def open(self, path: Path) -> None:
@@ -118,7 +122,10 @@ class Draft:
             except ValidationError as error:
                 refused = [*findings(error, Config)]
                 if not sum(self._take_out(finding) for finding in refused):
-                    raise
+                    faults = "; ".join(f"{one.path}: {one.what}" for one in refused)
+                    raise ImportFault(
+                        f"the result is not valid, please report it: {faults}"
+                    ) from error
 
     def _note(self, outcome: Outcome, setting: Setting, reason: str) -> None:
         note = Note(outcome, setting, reason)
@@ -152,13 +159,9 @@ def _key(node: Any, step: str | int) -> str | int | None:
     """The key of a step: entries of lists are counted by their place."""
     if not isinstance(node, dict):
         return None
-    if isinstance(step, int) and _is_list(node):
+    if isinstance(step, int) and isinstance(node, _Entries):
         return [*node][step] if step < len(node) else None
     return next((key for key in (step, str(step)) if key in node), None)
-
-
-def _is_list(node: _Tree) -> bool:
-    return bool(node) and all(isinstance(key, int) for key in node)
 
 
 def _items(node: Any) -> Iterator[_Item]:
@@ -173,4 +176,4 @@ def _values(node: Any) -> Any:
     if isinstance(node, _Item):
         return node.value
     values = {key: _values(inner) for key, inner in node.items()}
-    return [*values.values()] if _is_list(values) else values
+    return [*values.values()] if isinstance(node, _Entries) else values

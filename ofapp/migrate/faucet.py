@@ -162,7 +162,10 @@ def faucet(draft: Draft, path: Path) -> None:
         raise ImportFault(f"{path}: no `dps` there: is it the main file, faucet.yaml?")
     vlans = _vlans(top)
     for key, values in top.section("dps").items():
-        _Datapath(top, vlans, key, values).translate()
+        try:
+            _Datapath(top, vlans, key, values).translate()
+        except ValueError as error:
+            raise ImportFault(f"{values.where}: dps.{key}: {error}") from None
     for name, values in top.section("meters").items():
         what = "nearest: `rate` of a rule of `acls`, in frames a second"
         draft.lose(Setting(values.where, f"meters.{name}", values.plain), what)

@@ -151,9 +151,15 @@ def ifupdown(draft: Draft, path: Path) -> None:
         what = "no interface with bridge_ports, nor of ovs_type OVSBridge"
         raise ImportFault(f"{path}: {what}: is it the right file?")
     for interface in bridges:
-        _LinuxBridge(draft, interfaces, interface).translate()
+        try:
+            _LinuxBridge(draft, interfaces, interface).translate()
+        except ValueError as error:
+            raise ImportFault(f"{interface.where}: {interface.name}: {error}") from None
     for interface in ovs:
-        _ovs_bridge(draft, interfaces, interface)
+        try:
+            _ovs_bridge(draft, interfaces, interface)
+        except ValueError as error:
+            raise ImportFault(f"{interface.where}: {interface.name}: {error}") from None
     draft.step(
         f"take the bridges out of {path}, once the host's network has moved:"
         " ofapp deploy plan --bridge BRIDGE --nic NIC shows how"

@@ -156,20 +156,27 @@ AUTOMATIC_COSTS = (1, 2, 3, 4, 5, 19, 100)
 
 def linux_bridges(draft: Draft, state: Linux, only: Sequence[str] = ()) -> None:
     """Translate all bridges, or those named; ImportFault."""
-    bridges = {link["ifname"]: link for link in state.links if _kind(link) == "bridge"}
+    bridges = {str(link.get("ifname")): link for link in state.links if _kind(link) == "bridge"}
     for name in only:
         if name not in bridges:
             known = ", ".join(bridges) or "none"
             where = state.names["links"]
             raise ImportFault(f"{where}: no bridge {name} there; bridges are: {known}")
     if not bridges:
-        raise ImportFault(f"{state.names['links']}: no bridge there")
+        what = "no bridge there; was it saved with -d, and in the right network namespace?"
+        raise ImportFault(f"{state.names['links']}: {what}")
     for name in only or bridges:
-        _OneBridge(draft, state, name, bridges[name]["linkinfo"]["info_data"]).translate()
+        try:
+            _OneBridge(draft, state, name, bridges[name]["linkinfo"]["info_data"]).translate()
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            shown = ", ".join(state.names.values())
+            what = f"not as iproute2 prints it ({error}): save it again with version 6.1 or later"
+            raise ImportFault(f"{shown}: bridge {name}: {what}") from error
 
 
 def _kind(link: Json) -> Any:
-    return link.get("linkinfo", {}).get("info_kind")
+    info = link.get("linkinfo")
+    return info.get("info_kind") if isinstance(info, dict) else None
 
 
 class _OneBridge:

@@ -71,6 +71,16 @@ HOST: Rules = {
     ),
 }
 """Settings of every interface, which are the host's."""
+DEVICE: Rules = dict.fromkeys(
+    (
+        *("id", "link", "auth", "virtual-function-count", "embedded-switch-mode"),
+        *("delay-virtual-functions-rebind", "infiniband-mode", "receive-checksum-offload"),
+        *("transmit-checksum-offload", "tcp-segmentation-offload", "generic-receive-offload"),
+        *("generic-segmentation-offload", "large-receive-offload", "tcp6-segmentation-offload"),
+    ),
+    _HOST,
+)
+"""Settings of an interface that can be a port."""
 
 OVS: Rules = {
     **dict.fromkeys(("mcast-snooping", "rstp", "controller", "other-config", "lacp"), READ),
@@ -85,6 +95,9 @@ OVS: Rules = {
 def netplan(draft: Draft, paths: Sequence[Path]) -> None:
     """Translate all bridges of the files, of which later ones go before earlier ones."""
     files = [read_yaml(path).at("network") for path in paths]
+    for file in files:
+        translate(draft, (), file.settings(), {**TOP, **dict.fromkeys(_KINDS, READ)})
+        translate(draft, (), file.at("openvswitch").settings(), OVS)
     devices = {kind: _merged(files, kind) for kind in _KINDS}
     shown = ", ".join(map(str, paths))
     if not devices["bridges"]:
@@ -97,6 +110,11 @@ def netplan(draft: Draft, paths: Sequence[Path]) -> None:
     )
 
 
+TOP: Rules = {
+    **dict.fromkeys(("version", "renderer"), Ignored("of netplan's file")),
+    **dict.fromkeys(("vrfs", "nm-devices", "virtual-ethernets"), _HOST),
+    "openvswitch": READ,
+}
 _KINDS = ("bridges", "bonds", "vlans", "ethernets", "tunnels", "dummy-devices", "modems", "wifis")
 
 
@@ -173,8 +191,13 @@ class _Bridge:
         bond = self._devices["bonds"].get(name)
         if bond is not None:
             self._bond(name, bond)
-        elif values := self._devices["ethernets"].get(name):
-            translate(self._draft, at, values.settings(), {**HOST, **PORT})
+        for kind in ("ethernets", "vlans", "dummy-devices"):
+            if values := self._devices[kind].get(name):
+                translate(self._draft, at, values.settings(), {**HOST, **DEVICE, **PORT})
+        if tunnel := self._devices["tunnels"].get(name):
+            setting = Setting(tunnel.where, "tunnels", name)
+            what = "a tunnel is a port of Open vSwitch: make it there, with the same name"
+            self._draft.change(setting, what)
 
     def _bond(self, name: str, values: Mapped) -> None:
         members = self._list(values, "interfaces")

@@ -23,7 +23,7 @@ from ofapp.migrate.rules import (
     translate,
     whole,
 )
-from ofapp.migrate.setting import Setting
+from ofapp.migrate.setting import ImportFault, Setting
 from ofapp.migrate.vlans import access_port, trunk_port
 
 NOTHING: tuple[Any, ...] = (*OFF, [], {})
@@ -74,7 +74,8 @@ BRIDGE_RSTP: Rules = {
 
 PORT: Rules = {
     **dict.fromkeys(("interfaces", "name", "other_config", "lacp", "bond_mode"), READ),
-    **dict.fromkeys(("tag", "trunks", "vlan_mode", "fake_bridge"), READ),
+    **dict.fromkeys(("tag", "trunks", "vlan_mode"), READ),
+    "fake_bridge": Lost("no bridge in a bridge: it is an access port of its VLAN", NOTHING),
     **dict.fromkeys(
         ("_uuid", "bond_active_slave", "rstp_statistics", "rstp_status", "statistics", "status"),
         _STATE,
@@ -155,7 +156,11 @@ INTERFACE: Rules = {
 def ovs_bridges(draft: Draft, ovs: Ovs) -> None:
     """Translate the bridges that were read; ImportFault."""
     for row in sorted(ovs.rows["Bridge"].values(), key=lambda row: str(row["name"])):
-        OvsBridge(draft, ovs, row).translate()
+        try:
+            OvsBridge(draft, ovs, row).translate()
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            what = f"not as Open vSwitch 2.13 to 4.0 prints it ({error}): save whole tables again"
+            raise ImportFault(f"{ovs.where['Bridge']}: {what}") from error
 
 
 def put_bridge(draft: Draft, at: Path, row: Row, where: str) -> None:
@@ -215,6 +220,8 @@ def _put_vlan(draft: Draft, at: Path, settings: dict[str, Setting]) -> None:
     vid = tag.value if tag and tag.value not in NOTHING else None
     value = trunks.value if trunks else []
     vids = {*(value if isinstance(value, list) else [value])}
+    if tag and vid is None and tag.value == 0:
+        draft.change(tag, "VLAN 0 is untagged: the port is transparent, for tagged frames too")
     source = next(
         s for s in (tag, trunks, mode, *settings.values()) if s and s.value not in NOTHING
     )

@@ -44,4 +44,8 @@ def vid_set(text: str) -> frozenset[int]:
 
 
 def _value(vlans: PortVlans) -> Any:
+    """The form of the file; ValueError for what is no VID."""
+    vids = {*(vlans.vids or ()), vlans.pvid or 1}
+    if wrong := vids - ALL_VIDS:
+        raise ValueError(f"VLAN {min(wrong)}: VIDs are 1 to 4094; correct it")
     return vlan_section(vlans).model_dump(mode="json")

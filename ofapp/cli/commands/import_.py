@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +75,8 @@ def _write(draft: Draft, source: str, output: Path | None, force: bool, everythi
             raise ImportFault(f"{output} exists: give another name, or --force") from None
         except OSError as error:
             raise ImportFault(f"{output}: {error.strerror}; give another name") from None
-    for line in report(draft, everything):
+    on_terminal = output is None and sys.stdout.isatty()  # the file's comments say the same
+    for line in report(draft, everything) if everything or not on_terminal else ():
         say(line, err=True)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.unit.migrate.conftest import Import, Imported
 
@@ -234,6 +236,41 @@ def test_input_that_cannot_be_read_is_named_with_a_remedy(
     saved.bridge()
     other = saved.load("--bridge", "br7")
     assert (other.status, "no bridge br7 there; bridges are: br0" in other.err) == (1, True)
+
+
+def test_the_host_without_a_vlan_is_reported(saved: Saved) -> None:
+    saved.bridge(vlan_filtering=1)
+    saved.port("access")
+    saved.vlans = VLANS[:1]
+    done = saved.load()
+    assert done.bridge()["ports"] == {"LOCAL": {}, "access": {"vlan": 10}}
+    assert done.reports("br0: vlans: []", "LOCAL is the bridge itself")
+
+
+_ANY = st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.just([]) | st.just({})
+
+
+@given(st.data())
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_a_wrong_value_is_reported_or_an_error_and_no_traceback(
+    tmp_path: Path, imported: Import, data: st.DataObject
+) -> None:
+    saved = Saved(tmp_path, imported)
+    bridge = data.draw(st.sampled_from(sorted(BRIDGE)))
+    port = data.draw(st.sampled_from(sorted(PORT)))
+    saved.bridge(**{"vlan_filtering": 1, "stp_state": 1, bridge: data.draw(_ANY)})
+    saved.port("access", **{port: data.draw(_ANY)})
+    vlan = data.draw(st.sampled_from(["vlan", "vlanEnd", "flags", "other"]))
+    saved.vlans = [{"ifname": "access", "vlans": [{"vlan": 10, vlan: data.draw(_ANY)}]}]
+    entry = data.draw(st.sampled_from(["mac", "vlan", "state", "master"]))
+    host = {"mac": "02:00:00:00:00:11", "ifname": "access", "vlan": 10, "master": "br0"}
+    saved.fdb = [{**host, "state": "static", entry: data.draw(_ANY)}]
+    done = saved.load()
+    assert done.status in (0, 1)
+    assert done.status == 1 or done.config.bridges
+    assert done.status == 0 or ("Error" not in done.err and ".json" in done.err)
 
 
 def test_an_existing_file_is_not_replaced(saved: Saved, tmp_path: Path) -> None:

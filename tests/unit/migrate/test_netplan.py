@@ -89,9 +89,9 @@ def test_unknown_keys_are_reported_and_secrets_hidden(tmp_path: Path, imported: 
     file.write_text(
         "network:\n  bridges:\n    br0:\n      interfaces: [e]\n      flux: 1\n"
         "      auth: {password: hunter2}\n      parameters: {flux2: 1}\n"
-        "  ethernets: {e: {flux3: 1}}\n"
+        "  ethernets: {e: {flux3: 1}}\n  flux4: 1\n"
     )
     done = imported("netplan", file)
-    for line, key in ((5, "flux"), (7, "flux2"), (8, "flux3")):
+    for line, key in ((5, "flux"), (7, "flux2"), (8, "flux3"), (9, "flux4")):
         assert done.reports(f"n.yaml:{line}: {key}: 1", "unknown")
     assert "hunter2" not in done.out + done.err
