@@ -68,7 +68,7 @@ def image(buildah: Buildah, tmp_path_factory: pytest.TempPathFactory) -> str:
     base = buildah("from", "scratch")
     buildah("add", "--quiet", base, archive, "/")
     archive.unlink()
-    # The machine may reach PyPI by a proxy with a certificate authority of its own.
+    # A proxy before PyPI may have a separate certificate authority.
     buildah("copy", "--quiet", base, CERTIFICATES, "/etc/ssl/build.crt")
     buildah("config", "--env", "PIP_CERT=/etc/ssl/build.crt", base)
     buildah("commit", "--quiet", "--rm", base, BASE)

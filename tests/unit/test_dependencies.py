@@ -17,6 +17,8 @@ INDIRECT = {
     "flask-openapi3-swagger": "flask-openapi3 loads it by its entry point",
 }
 """Required, and imported by no module of ours."""
+RENAMED = {"flask_openapi": "flask_openapi3"}
+"""Packages by their name in a newer release, and by the one in setup.cfg."""
 
 
 def normal(name: str) -> str:
@@ -34,7 +36,8 @@ def imported() -> set[str]:
                 names.add((node.module or "").partition(".")[0])
     owners = packages_distributions()
     foreign = names - set(sys.stdlib_module_names) - {"ofapp"}
-    return {normal(owners[name][0]) for name in foreign}
+    known = {RENAMED.get(name, name) for name in foreign}
+    return {normal(owners.get(name, [name])[0]) for name in known}
 
 
 def required(section: str, key: str) -> set[str]:
