@@ -152,8 +152,8 @@ def link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: An
     target = urlsplit(str(token.attrs["href"]))
     if not target.netloc and target.path.endswith(".md"):
         path = target.path.removesuffix(".md") + ".html"
-        token.attrSet("href", target._replace(path=path).geturl())
-    html: str = self.renderToken(tokens, at, options, env)
+        token = token.copy(attrs={**token.attrs, "href": target._replace(path=path).geturl()})
+    html: str = self.renderToken([token], 0, options, env)
     return html
 
 

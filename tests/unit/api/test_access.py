@@ -40,7 +40,7 @@ ADMINS = {
     ("POST", "/v1/cluster/members/<member>/undrain"),
 }
 READERS = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-OPEN = {"/healthz", "/readyz", "/", "/page/<path:name>"}
+OPEN = {"/healthz", "/readyz", "/", "/page/<path:name>", "/guide/", "/guide/<path:name>"}
 ENDLESS = "/v1/events/stream"
 
 

@@ -22,6 +22,8 @@ LOCAL = {
     "/",
     "/docs",
     "/docs/<name>",
+    "/guide/",
+    "/guide/<path:name>",
     "/healthz",
     "/metrics",
     "/openapi.json",

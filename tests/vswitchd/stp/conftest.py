@@ -7,6 +7,7 @@ BPDUs to the controller.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ import yaml
 
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd
+from tests.support.waiting import wait_for
 from tests.vswitchd.stp.bridge import FORWARD_DELAY, RECOVERY
 
 EDGE = {"admin_edge": True}
@@ -56,6 +58,18 @@ def _config() -> str:
     return yaml.safe_dump({"defaults": defaults, "bridges": bridges})
 
 
+def traps(stp: dict[str, object]) -> bool:
+    """Whether BPDUs of a port with these parameters go to the controller."""
+    return bool(stp.get("enabled", True)) and not stp.get("bpdu_filter")
+
+
+def trapping(bridge: Bridge) -> set[int]:
+    """Ports whose BPDUs the switch brings to the controller now."""
+    bpdus = re.compile(r"in_port=(\d+),dl_dst=01:80:c2:00:00:00")
+    found = (bpdus.fullmatch(flow.match) for flow in bridge.flows() if flow.priority == 930)
+    return {int(match[1]) for match in found if match}
+
+
 @pytest.fixture(scope="module")
 def controller(controller_factory: Callable[..., Controller]) -> Controller:
     return controller_factory(_config())
@@ -72,6 +86,9 @@ def make(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[[str],
         for number in PROFILES[profile]:
             bridge.add_port(number, port_name(profile, number))
         controller.connect(bridge)
+        # Much of the switch's time has passed meanwhile, and with it what the controller renews.
+        trapped = {number for number, stp in PROFILES[profile].items() if traps(stp)}
+        wait_for(lambda: trapping(bridge) >= trapped, "BPDUs to go to the controller")
         return bridge
 
     yield run
