@@ -107,8 +107,8 @@ class Guest:
             stderr=self._log,
         )
         try:
-            wait_for(self._ready, "QEMU to listen", seconds=20)
-            self.shell = Shell(self.path("serial"))  # at once: output without a reader is lost
+            # At once: output without a reader is lost.
+            self.shell: Shell = wait_for(self._shell, "QEMU to listen", seconds=20)
         except BaseException:
             self._end()
             raise
@@ -152,7 +152,13 @@ class Guest:
         self._log.close()
         self._folder.cleanup()
 
-    def _ready(self) -> bool:
+    def _shell(self) -> Shell | None:
+        """The shell, once QEMU listens: its sockets are there a little sooner."""
         if self._process.poll() is not None:
             raise AssertionError(f"QEMU ended: {self.path('log').read_text()}")
-        return self.path("qmp").exists() and self.path("serial").exists()
+        if not self.path("qmp").exists():
+            return None
+        try:
+            return Shell(self.path("serial"))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None

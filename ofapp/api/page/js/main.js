@@ -167,6 +167,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 addEventListener("hashchange", route);
+addEventListener("unhandledrejection", (event) => {
+  // A request that ended with the view that had made it.
+  if (event.reason?.name === "AbortError") event.preventDefault();
+});
 rejected.addEventListener("rejected", () => {
   if (!main.querySelector("#token")) logIn();
 });
