@@ -80,6 +80,13 @@ need_ovs() {
     done
 }
 
+# copy_sources FOLDER: make a folder with what wheels are built from, as setuptools writes beside it.
+copy_sources() {
+    mkdir "$1"
+    cp -r "$REPO"/{setup.cfg,pyproject.toml,MANIFEST.in,README.md,CHANGELOG.md,LICENSE,ofapp,deploy} "$1"
+    find "$1" -name __pycache__ -prune -exec rm -r {} +
+}
+
 # record_origin: the commit and its time, for what is built of a copy without .git
 # (deploy/wheel/backend.py; git's abbreviation, with -dirty if files were changed).
 record_origin() {

@@ -21,6 +21,7 @@ import traceback
 import urllib.error
 import urllib.request
 from ipaddress import ip_address
+from pathlib import Path
 
 import mininet.cli
 from mininet.log import error, output
@@ -35,6 +36,8 @@ SETTLE_SECONDS = 60
 PROMPT = "mininet> "
 ON_THE_WAY = ("waiting", "attached", "collecting")
 """What a member of an aggregation is before it carries traffic."""
+UNPROVEN = ("probing", "held", "down")
+"""What a link of a fabric is before it carries traffic."""
 
 
 class LabTopo(Topo):
@@ -78,7 +81,26 @@ def _opened(net):
         for lag in found["lags"] if found else ():
             if any(member["state"] in ON_THE_WAY for member in lag["members"]):
                 return False
+    return _fabrics_are_settled(net)
+
+
+def _fabrics_are_settled(net):
+    """Whether every link of a fabric that has carrier is used, if there is a fabric."""
+    found = _ask(net, "/v1/fabrics")
+    for name in (one["name"] for one in found["fabrics"]) if found else ():
+        fabric = _ask(net, f"/v1/fabrics/{name}")
+        if not fabric or not fabric["settled"]:
+            return False
+        if any(link["state"] in UNPROVEN and _has_carrier(link) for link in fabric["links"]):
+            return False
     return True
+
+
+def _has_carrier(link):
+    """Whether both ends of a fabric's link are up: BFD takes a second more to agree."""
+    ends = (str(link[end]).partition("/")[2] for end in ("one", "other"))
+    states = [Path("/sys/class/net", end, "operstate") for end in ends]
+    return all(path.exists() and path.read_text().strip() == "up" for path in states)
 
 
 def _ask(net, path):
@@ -103,6 +125,17 @@ def _all_meet(net):
         " 1 received" in host.cmd(f"ping -n -q -c 1 -W 1 {other.IP()}")
         for host, other in itertools.permutations(net.hosts, 2)
     )
+
+
+def _is_ready(manager, dpid):
+    """Whether a switch holds what the controller wants; `manager`: asks the API."""
+    if found := manager.get(f"/v1/bridges/{dpid}"):
+        return found["in_line"]
+    for one in (manager.get("/v1/fabrics") or {"fabrics": ()})["fabrics"]:
+        fabric = manager.get(f"/v1/fabrics/{one['name']}") or {"members": ()}
+        if any(member["datapath_id"] == dpid for member in fabric["members"]):
+            return all(member["ready"] for member in fabric["members"])
+    return False
 
 
 def page_of(net):
@@ -213,10 +246,8 @@ class CLI(mininet.cli.CLI):
         manager.start()
         for switch in self.mn.switches:
             if isinstance(switch, OfappSwitch):
-                path = f"/v1/bridges/{switch.dpid}"
                 wait_for(
-                    f"{switch} to be set up",
-                    lambda path=path: (found := manager.get(path)) and found["in_line"],
+                    f"{switch} to be set up", lambda dpid=switch.dpid: _is_ready(manager, dpid)
                 )
 
     def _manager(self):

@@ -44,6 +44,29 @@ class OfappSwitch(OVSSwitch):
                 path.write_text(f"{value}\n")
 
 
+class FabricSwitch(OfappSwitch):
+    """A member of a fabric: its ports to other switches have room for the outer header, and BFD."""
+
+    MTU = 1526
+
+    # All switches of a lab share a machine's CPU: 50 ms is for hosts of their own.
+    def start(self, controllers):
+        OfappSwitch.start(self, controllers)
+        # Not by `cmd`: Mininet makes its bridges later, all with one command.
+        for interface in self.intfList():
+            if self._is_link(interface):
+                bfd = "bfd:enable=true bfd:min_tx=200 bfd:min_rx=200"
+                self.vsctl(f"-- set interface {interface} mtu_request={self.MTU} {bfd}")
+        self.vsctl(f"-- set interface {self} mtu_request=1500")
+
+    @staticmethod
+    def _is_link(interface):
+        """Whether a switch is at the other end."""
+        link = interface.link
+        ends = (link.intf1.node, link.intf2.node) if link else ()
+        return len(ends) == 2 and all(isinstance(end, Switch) for end in ends)
+
+
 class OfappHost(Host):
     """A host that fills in checksums itself: over veth to a userspace bridge nothing else does."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parent))
 import lab_bond
 import lab_dual_homed
+import lab_fabric
 import lab_legacy
 import lab_mesh
 import lab_multicast
@@ -26,6 +27,7 @@ topos = {
     **lab_mesh.topos,
     **lab_tree.topos,
     **lab_dual_homed.topos,
+    **lab_fabric.topos,
     **lab_bond.topos,
     **lab_legacy.topos,
     **lab_multicast.topos,

@@ -115,11 +115,15 @@ def running():
 
 
 def started(pid):
-    """When a process began, in clock ticks since boot: with its id this names it for good."""
+    """When a process began, in clock ticks since boot: with its id this names it for good.
+
+    None when it has ended, also while its parent (a container's first process) has not reaped it.
+    """
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
+    return None if state == "Z" else int(fields[18])
 
 
 def keep():

@@ -92,7 +92,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
 
     def service_status(self) -> str:
         """The number of connected switches, as text for `systemctl status`."""
-        count = len(self.network.datapaths)
+        count = len(self.network.connections)
         return f"{count} switch{'' if count == 1 else 'es'} connected"
 
     def close(self) -> None:

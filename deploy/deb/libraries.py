@@ -9,28 +9,19 @@ libraries.py document SITE FOLDER     write `copyright` and `ofapp.cdx.json` (Cy
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from email.message import Message
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any
+
+from bill import Component, bill, components, normal
 
 HERE = Path(__file__).parent
 PINS = HERE.parent / "requirements.txt"
 OWN, NOT_INSTALLED = "own", "-"
 COMMON = {"Apache-2.0": "Apache-2.0", "GPL-2.0-or-later": "GPL-2"}  # in common-licenses
-NAMED = {  # as metadata has names that are not SPDX identifiers
-    "Apache 2.0": "Apache-2.0",
-    "Apache Software License": "Apache-2.0",
-    "BSD License": "BSD-3-Clause",
-    "ISC License": "ISC",
-    "MIT License": "MIT",
-}
 KEPT_METADATA = ("METADATA", "entry_points.txt")
 
 
@@ -41,29 +32,6 @@ class Library:
     name: str
     place: str
     left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Component:
-    """A third-party work that is shipped.
-
-    paths: where, below SITE; text: its licences; parts: what its authors say is compiled into it,
-    as CycloneDX has it.
-    """
-
-    name: str
-    version: str
-    licence: str
-    holders: str
-    text: str
-    purl: str
-    paths: tuple[str, ...]
-    parts: tuple[Any, ...] = ()
-
-
-def normal(name: str) -> str:
-    """Name of a Python package in the one form that names are compared in."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def libraries() -> list[Library]:
@@ -88,6 +56,8 @@ def trim(site: Path) -> None:
         for pattern in library.left_out:
             if not _delete(site, pattern):
                 sys.exit(f"deploy/deb/libraries: {library.name} has no {pattern}")
+    # What pyroute2 itself publishes as pyroute2.minimal: without its database and 9p.
+    (site / "pyroute2/minimal.py").replace(site / "pyroute2/__init__.py")
     for pattern in ("**/tests", "**/*.pyi", "**/*.pyx", "**/*.pxd", "**/*.c", "**/*.h"):
         _delete(site, pattern)
     for metadata in site.glob("*.dist-info"):
@@ -98,8 +68,9 @@ def trim(site: Path) -> None:
                 file.unlink()
         fields = (metadata / "METADATA").read_text().partition("\n\n")[0]
         (metadata / "METADATA").write_text(f"{fields}\n")
-    # A third of the size of what is served to browsers only; `ofapp` reads it like this, too.
-    for file in [*site.glob("flask_openapi3_swagger/**/*.js")]:
+    # A third of the size of what is served to browsers only: see `ofapp.common.assets`.
+    scripts = "flask_openapi3_swagger/**/swagger-ui*", "ofapp/**/vendor/*/*.*js"
+    for file in [file for pattern in scripts for file in site.glob(pattern)]:
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
         file.unlink()
     for file in site.rglob("*.py"):
@@ -120,96 +91,9 @@ def _without_interpreter(file: Path) -> None:
         file.write_bytes(b"#\n" + lines[1])
 
 
-def components(site: Path) -> list[Component]:
-    """Python packages in SITE besides ofapp, and what the web page has of others."""
-    found = [_python(d) for d in distributions(path=[str(site)]) if d.metadata["Name"] != "ofapp"]
-    return sorted(
-        [*found, *_of_pages(site), _swagger(site)], key=lambda component: component.name.lower()
-    )
-
-
-def _python(package: Distribution) -> Component:
-    about = package.metadata
-    name, version = about["Name"], package.version
-    files = [file for file in package.files or () if "__pycache__" not in file.parts]
-    texts = [
-        file.read_text()
-        for file in files
-        if re.match(r"(?i)(licen[cs]e|copying)", file.name) and ".dist-info" in file.parts[0]
-    ]
-    text = "\n\n".join(texts)
-    folders = {f"{file.parts[0]}/*" if len(file.parts) > 1 else file.name for file in files}
-    return Component(
-        name,
-        version,
-        _licence(about),
-        _holders(text) or about["Author"] or about["Author-email"] or f"the authors of {name}",
-        text,
-        f"pkg:pypi/{normal(name)}@{version}",
-        tuple(sorted(f for f in folders if not f.startswith(".."))),
-        tuple(
-            part
-            for file in files
-            if "sboms" in file.parts
-            for part in json.loads(file.read_text())["components"]
-            if part.get("scope") != "excluded"
-        ),
-    )
-
-
-def _licence(about: Message) -> str:
-    named = about["License-Expression"] or about["License"] or ""
-    if not named or "\n" in named or len(named) > 60:
-        kinds = [c for c in about.get_all("Classifier", []) if c.startswith("License ::")]
-        named = kinds[0].rpartition(" :: ")[2].partition(" (")[0] if kinds else ""
-    named = NAMED.get(named, named)
-    if not re.fullmatch(r"[A-Za-z0-9.+-]+( (OR|AND) [A-Za-z0-9.+-]+)*", named):
-        sys.exit(f"{about['Name']} does not say its licence: {named!r}")
-    return named
-
-
-def _of_pages(site: Path) -> Iterator[Component]:
-    """Yield the libraries of the web page and of the documentation, by their manifests."""
-    for manifest in sorted(site.glob("ofapp/**/vendor/manifest.json")):
-        folder = manifest.parent
-        for name, about in json.loads(manifest.read_text()).items():
-            where = folder / next(iter(about["files"])).partition("/")[0]
-            text = "\n\n".join(f.read_text() for f in sorted(where.glob("LICENSE*")))
-            version = about["version"]
-            yield Component(
-                name,
-                version,
-                about["licence"],
-                _holders(text) or f"the authors of {name}",
-                text,
-                f"pkg:npm/{name}@{version}",
-                (f"{where.relative_to(site)}/*",),
-            )
-
-
-def _swagger(site: Path) -> Component:
-    """Swagger UI, which a Python package brings along under its own version."""
-    (package,) = distributions(name="flask-openapi3-swagger", path=[str(site)])
-    return Component(
-        "swagger-ui",
-        package.version,
-        "Apache-2.0",
-        "SmartBear Software Inc.",
-        "",
-        f"pkg:npm/swagger-ui-dist@{package.version}",
-        ("flask_openapi3_swagger/templates/swagger/*",),
-    )
-
-
-def _holders(text: str) -> str:
-    """Lines with a copyright and a year."""
-    lines = re.findall(r"(?im)^\W*(copyright\s.*\d{4}.*)$", text)
-    return "\n           ".join(dict.fromkeys(line.strip() for line in lines))
-
-
-def copyright_file(parts: list[Component], site: str) -> str:
+def copyright_file(parts: list[Component], site: str, contact: str) -> str:
     """Debian's machine-readable copyright file.  site: where the packages are installed."""
-    head = (HERE / "copyright").read_text().rstrip()
+    head = (HERE / "copyright").read_text().rstrip().replace("@CONTACT@", contact)
     stanzas = [head]
     for part in parts:
         # A licence that Debian ships is named; any other is there word for word.
@@ -235,38 +119,6 @@ def _indented(text: str) -> str:
     return "\n".join(f" {line}" if line else " ." for line in lines)
 
 
-def bill(parts: list[Component], version: str) -> str:
-    """Bill of materials in CycloneDX 1.5, of what is shipped; Debian's packages are in Depends."""
-    shipped = [
-        {
-            "type": "library",
-            "name": part.name,
-            "version": part.version,
-            "purl": part.purl,
-            "bom-ref": part.purl,
-            "licenses": [{"expression": part.licence}],
-            **({"components": part.parts} if part.parts else {}),
-        }
-        for part in parts
-    ]
-    root = {
-        "type": "application",
-        "name": "ofapp",
-        "version": version,
-        "bom-ref": "ofapp",
-        "licenses": [{"expression": "Apache-2.0"}],
-    }
-    document = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": {"component": root},
-        "components": shipped,
-        "dependencies": [{"ref": "ofapp", "dependsOn": [part.purl for part in parts]}],
-    }
-    return json.dumps(document, indent=1) + "\n"
-
-
 def main(command: str, *arguments: str) -> None:
     """Run one of the commands above."""
     match command, *map(Path, arguments):
@@ -280,10 +132,11 @@ def main(command: str, *arguments: str) -> None:
             trim(site)
         case ["document", site, folder]:
             parts = components(site)
-            version = next(d for d in distributions(path=[str(site)]) if d.name == "ofapp").version
+            (ofapp,) = distributions(name="ofapp", path=[str(site)])
+            contact = f"{ofapp.metadata['Maintainer']} <{ofapp.metadata['Maintainer-email']}>"
             installed = re.sub(r".*/(usr/lib/ofapp/)", r"\1", str(site.resolve()))
-            (folder / "copyright").write_text(copyright_file(parts, installed))
-            (folder / "ofapp.cdx.json").write_text(bill(parts, version))
+            (folder / "copyright").write_text(copyright_file(parts, installed, contact))
+            (folder / "ofapp.cdx.json").write_text(bill(parts, ofapp.version))
         case _:
             sys.exit(__doc__)
 

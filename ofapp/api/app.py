@@ -13,6 +13,7 @@ from ofapp.api import page, problems
 from ofapp.api.answers import plain
 from ofapp.api.auth import Authorizer
 from ofapp.api.http import bodies, transfer
+from ofapp.api.http.path import CONVERTERS
 from ofapp.api.http.request_reader import MAX_BODY
 from ofapp.api.http.streams import Streams
 from ofapp.api.http.transfer import Settings
@@ -25,6 +26,7 @@ from ofapp.api.resources import (
     config,
     docs,
     events,
+    fabrics,
     guide,
     health,
     ryu,
@@ -45,6 +47,7 @@ from ofapp.api.resources.bridge import (
     mdb,
     multicast,
     ports,
+    settings,
     stp,
 )
 from ofapp.api.roles import local, viewer
@@ -60,6 +63,7 @@ _NULL = {"type": "null"}
 RESOURCES = (
     health,
     bridges,
+    settings,
     ports,
     fdb,
     stp,
@@ -70,6 +74,7 @@ RESOURCES = (
     lldp,
     first_hop,
     bindings,
+    fabrics,
     topology,
     ryu,
     config,
@@ -114,11 +119,12 @@ def create_app(
         static_folder=None,
     )
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    app.url_map.converters.update(CONVERTERS)
     app.url_map.merge_slashes = False  # redirects would be neither JSON nor in the document
     problems.install(app)
 
-    settings = Settings(network)
-    transfer.install(app, settings)
+    tags = Settings(network)
+    transfer.install(app, tags)
     authorizer = Authorizer(app, network.access, network.audit, local_only)
 
     app.before_request(_check_parameters)
@@ -150,7 +156,7 @@ def create_app(
         authorizer.member = partial(admit, surface)
         network.access.stale = surface.stale
         FanOut(app, network, surface, Proxy(app, network, surface).datapath_id)
-    settings.install(app)
+    tags.install(app)
     return app
 
 

@@ -13,6 +13,7 @@ from typing import cast
 from flask import Flask, Response, g, request
 
 from ofapp.api.http.connection_limiter import CONNECTION, Connection
+from ofapp.api.http.path import shown
 from ofapp.api.problems import AGAIN, ProblemError
 from ofapp.api.roles import is_for_sessions, is_local, role_of
 from ofapp.controller.access import Access, Caller, Credentials, RejectedError, StaleError, UserRole
@@ -204,5 +205,5 @@ def _is_literal(host: str) -> bool:
 
 def _what() -> str:
     query = request.query_string.decode("ascii", "replace")
-    whole = f"{request.method} {request.path}" + (f"?{query}" if query else "")
+    whole = f"{request.method} {shown(request.path)}" + (f"?{query}" if query else "")
     return whole[:_LONGEST]

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from ofapp.api.http import events as api
 from ofapp.bridge.event import EventKind
+from ofapp.bridge.fabric import events as fabric
 from ofapp.bridge.fdb import events as fdb
 from ofapp.bridge.first_hop import events as first_hop
 from ofapp.bridge.lag import events as lag
@@ -37,6 +38,7 @@ SUBJECTS = (
     lldp,
     multicast,
     first_hop,
+    fabric,
     *openflow_datapath.EVENTS,
     configuration,
     state,

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from flask import Response, request
+from pydantic import Field
 
+from ofapp.api.base import Input
 from ofapp.api.http.transfer import packed
+from ofapp.api.resources import docs
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -22,6 +25,12 @@ TYPES = {
 """Content types by the end of a file's name."""
 
 
+class FilePath(Input):
+    """Path of a static file, below its folder's address."""
+
+    name: str = Field(max_length=128)
+
+
 @dataclass(frozen=True, slots=True)
 class StaticFile:
     """A file as it is sent: plain, or compressed once in advance; tag: hash of its content."""
@@ -30,6 +39,19 @@ class StaticFile:
     data: bytes
     packed: bytes
     tag: str
+
+
+def headers(trusted_types: str) -> Mapping[str, str]:
+    """The headers of files; trusted_types: names of the policies that scripts may create."""
+    return {
+        **docs.HEADERS,
+        "Content-Security-Policy": docs.HEADERS["Content-Security-Policy"]
+        + f"; require-trusted-types-for 'script'; trusted-types {trusted_types}",
+        "X-Frame-Options": "DENY",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-cache",  # revalidated each time, and sent when it has changed
+    }
 
 
 def static_file(name: str, data: bytes) -> StaticFile:

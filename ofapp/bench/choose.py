@@ -15,7 +15,7 @@ from ofapp.bench.devices.controller import controller, datapath_id
 from ofapp.bench.devices.linux import External, LinuxBridge, LinuxRouter, Wire
 from ofapp.bench.devices.ovs import Normal, Ofapp, OpenVSwitch
 from ofapp.bench.model import Plan
-from ofapp.bench.names import Dut
+from ofapp.bench.names import SAMPLED, Dut
 from ofapp.bench.runner import TASKS
 
 _SIMPLE: dict[Dut, type[Device]] = {
@@ -41,6 +41,11 @@ def check(plan: Plan, where: Where) -> None:
     if plan.side_by_side:
         _check_side_by_side(plan, given)
     external = Dut.EXTERNAL in plan.duts
+    if external and SAMPLED.intersection(plan.tests):
+        raise BenchError(
+            "--dut external: a profile shows only what this machine's processors do; measure the"
+            " device's latency with `ofapp bench run --test latency`"
+        )
     if external and (given is None or given.ports):
         raise BenchError("--dut external: give --tx and --rx, and no --port")
     if external and len(plan.duts) > 1:

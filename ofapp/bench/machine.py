@@ -12,10 +12,12 @@ import ofapp
 from ofapp.bench.model import Machine
 
 USER_MODE_LINUX = "user-mode Linux"
+_NONE_SEEN = "none seen"
 _PROGRAMS = {
     "Open vSwitch": ("ovs-vswitchd", "--version"),
     "iperf3": ("iperf3", "--version"),
     "sockperf": ("sockperf", "--version"),
+    "perf": ("perf", "--version"),
 }
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
@@ -42,6 +44,11 @@ def separates_kernel_time() -> bool:
     return _virtual() != USER_MODE_LINUX
 
 
+def is_virtual() -> bool:
+    """Whether a hypervisor shows itself."""
+    return _virtual() != _NONE_SEEN
+
+
 def _field(path: str, name: str) -> str:
     for line in Path(path).read_text().splitlines():
         key, _, value = line.partition(":")
@@ -55,7 +62,7 @@ def _virtual() -> str:
     if "User Mode Linux" in _field("/proc/cpuinfo", "vendor_id"):
         return USER_MODE_LINUX
     flags = _field("/proc/cpuinfo", "flags").split()
-    return "virtual machine" if "hypervisor" in flags else "none seen"
+    return "virtual machine" if "hypervisor" in flags else _NONE_SEEN
 
 
 def _said(command: tuple[str, ...]) -> str:

@@ -78,6 +78,7 @@ class Results(_Model):
     machine: Machine
     samples: tuple[Sample, ...] = ()
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write results.json into the directory, atomically."""

@@ -40,3 +40,9 @@ class Measurement(StrEnum):
     TCP = "tcp"
     UDP = "udp"
     TRANSACTIONS = "transactions"
+    PROFILE = "profile"
+    OCCUPANCY = "occupancy"
+
+
+SAMPLED = frozenset({Measurement.PROFILE, Measurement.OCCUPANCY})
+"""Measurements that need perf, and see only what this machine's processors do."""

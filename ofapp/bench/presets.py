@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ofapp.bench.frames import MIN_SIZE
 from ofapp.bench.model import JUMBO, STANDARD_SIZES, Plan
-from ofapp.bench.names import Datapath, Dut, Measurement
+from ofapp.bench.names import SAMPLED, Datapath, Dut, Measurement
 
 _BASE = (
     Measurement.OVERLOAD,
@@ -32,8 +33,16 @@ class Preset:
 QUICK = Preset(_BASE, (64, 1518), (1, 1_000), 1, 0.3)
 USUAL = Preset(_USUAL, (64, 512, 1518), (1, 1_000, 10_000), 3, 0.5)
 FULL = Preset(
-    tuple(Measurement), (*STANDARD_SIZES, JUMBO), (1, 100, 1_000, 10_000, 100_000), 3, 0.5
+    tuple(test for test in Measurement if test not in SAMPLED),
+    (*STANDARD_SIZES, JUMBO),
+    (1, 100, 1_000, 10_000, 100_000),
+    3,
+    0.5,
 )
+_PROFILE = (Measurement.PROFILE, Measurement.OCCUPANCY)
+PROFILE = Preset(_PROFILE, (MIN_SIZE,), (2, 2_048), 3, 0.5)
+PROFILE_QUICK = Preset(_PROFILE, (MIN_SIZE,), (2, 2_048), 1, 0.2)
+DUTS_PROFILED = (Dut.WIRE, Dut.LINUX, Dut.NORMAL, Dut.OFAPP)
 DUTS_BETWEEN = (Dut.LINUX, Dut.ROUTER, Dut.NORMAL, Dut.OFAPP)
 """Between interfaces that are given: their cables stay where they are."""
 DUTS = (Dut.WIRE, *DUTS_BETWEEN)

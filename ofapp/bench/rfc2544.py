@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from ofapp.bench import search
 from ofapp.bench.figures import percentile
@@ -113,31 +114,40 @@ class Latency(Task):
                 if trial.loss > 10 * context.plan.loss:
                     return
 
-    @staticmethod
     def _load(
-        context: Context, station: Station, prober: Prober, load: tuple[int, int]
+        self, context: Context, station: Station, prober: Prober, load: tuple[int, int]
     ) -> tuple[Trial, dict[str, float]]:
-        size, rate = load
-        count = max(1, int(context.plan.seconds / PROBE_EVERY))
-        probes = [frame(station.forth, size, PROBE_PORT, probe(n)) for n in range(count)]
-        among = Among(prober.send, probes)
-        trial = station.paced(station.frames(size), rate, context.plan.seconds, among)
-        delays = prober.delays()
-        microseconds = delays.microseconds
-        values = {
-            "offered": trial.sent.rate,
-            "loss": trial.loss,
-            "cores": trial.usage.device,
-            "cpu_us": trial.cpu_us,
-            "probes": float(delays.sent),
-            "probes_lost": float(delays.sent - len(microseconds)),
+        trial, delays = probed(context, station, prober, load)
+        values = {"offered": trial.sent.rate, "cores": trial.usage.device, "cpu_us": trial.cpu_us}
+        return trial, values | delays
+
+
+def probed(
+    context: Context,
+    station: Station,
+    prober: Prober,
+    load: tuple[int, int],
+    during: AbstractContextManager[object] | None = None,
+) -> tuple[Trial, dict[str, float]]:
+    """A trial with probes among frames of this size at this rate; loss, and the probes' delays."""
+    size, rate = load
+    count = max(1, int(context.plan.seconds / PROBE_EVERY))
+    probes = [frame(station.forth, size, PROBE_PORT, probe(n)) for n in range(count)]
+    among = Among(prober.send, probes)
+    trial = station.paced(station.frames(size), rate, context.plan.seconds, among, during)
+    delays = prober.delays()
+    microseconds = delays.microseconds
+    values = {
+        "loss": trial.loss,
+        "probes": float(delays.sent),
+        "probes_lost": float(delays.sent - len(microseconds)),
+    }
+    if microseconds:
+        values |= {
+            f"{name}_us": percentile(microseconds, share)
+            for name, share in (("min", 0.0), ("p50", 0.5), ("p99", 0.99), ("max", 1.0))
         }
-        if microseconds:
-            values |= {
-                f"{name}_us": percentile(microseconds, share)
-                for name, share in (("min", 0.0), ("p50", 0.5), ("p99", 0.99), ("max", 1.0))
-            }
-        return trial, values
+    return trial, values
 
 
 class Loss(Task):

@@ -19,6 +19,8 @@ from ofapp.bench.bed import MOST, Bed, bridge_name, clean, numbered
 from ofapp.bench.choose import Where, check, controlled, devices
 from ofapp.bench.devices.ovs import OpenVSwitch
 from ofapp.bench.model import Plan, Results
+from ofapp.bench.names import SAMPLED
+from ofapp.bench.profile.perf import counters
 from ofapp.bench.runner import Runner, Turn
 from ofapp.common.printable import printable
 
@@ -31,6 +33,7 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
     if os.geteuid():
         raise BenchError("making namespaces and bridges takes root: run it with sudo")
     check(plan, where)
+    notes = [counters().lacks] if SAMPLED.intersection(plan.tests) else []
     out.mkdir(parents=True, exist_ok=True)
     console, begun = Console(stderr=True), time.time()
     with ExitStack() as stack:
@@ -49,6 +52,7 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
             made,
             beds,
             problems=list(left_out),
+            notes=[note for note in notes if note],
             processor_time=machine.separates_kernel_time(),
         )
         _with_progress(runner, console, lambda: runner.results(title, begun).write(out))

@@ -23,6 +23,7 @@ from ofapp.bench.devices import Device
 from ofapp.bench.frames import ETHERNET, FCS
 from ofapp.bench.model import Plan, Results, Sample
 from ofapp.bench.names import Measurement
+from ofapp.bench.profile.task import Occupancy, Profile
 from ofapp.bench.station import Station
 from ofapp.bench.task import At, Context, Task
 
@@ -41,6 +42,8 @@ TASKS: dict[Measurement, Task] = {
         streams.Tcp(),
         streams.Udp(),
         streams.Transactions(),
+        Profile(),
+        Occupancy(),
     )
 }
 
@@ -71,6 +74,8 @@ class Runner:
     beds: Sequence[Bed]
     samples: list[Sample] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
+    """What a reader of the results must know of the machine."""
     processor_time: bool = True
     """Whether figures of processor time mean anything here."""
 
@@ -108,6 +113,7 @@ class Runner:
             machine=machine.describe(),
             samples=tuple(self.samples),
             problems=tuple(self.problems),
+            notes=tuple(self.notes),
         )
 
     def _bed(self, device: Device) -> Bed:

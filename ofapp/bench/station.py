@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from ofapp.bench import BenchError
@@ -103,11 +104,20 @@ class Station:
         return [frame(flow, size) for flow in flows or [self.forth]]
 
     def paced(
-        self, frames: Sequence[bytes], rate: float, seconds: float, among: Among | None = None
+        self,
+        frames: Sequence[bytes],
+        rate: float,
+        seconds: float,
+        among: Among | None = None,
+        during: AbstractContextManager[object] | None = None,
     ) -> Trial:
-        """At `rate` frames a second, or slower where the generator does not keep up."""
+        """At `rate` frames a second, or slower where the generator does not keep up.
+
+        during: entered just before the first frame, left after the last.
+        """
         sender = self._loaded(Side.TX, frames)
-        return self._trial(lambda: sender.paced(rate, max(1, int(rate * seconds)), among))
+        count = max(1, int(rate * seconds))
+        return self._trial(lambda: sender.paced(rate, count, among), during)
 
     def flat_out(self, frames: Sequence[bytes], seconds: float) -> Trial:
         """Send at the generator's highest rate."""
@@ -154,10 +164,12 @@ class Station:
         sender.load(frames)
         return sender
 
-    def _trial(self, send: Callable[[], Sent]) -> Trial:
+    def _trial(
+        self, send: Callable[[], Sent], during: AbstractContextManager[object] | None = None
+    ) -> Trial:
         names = ["rx", "mon"] if self.monitored else ["rx"]
         before = {name: self._counters[name].now() for name in names}
-        with self._pinned():
+        with self._pinned(), during or contextlib.nullcontext():
             meter = Meter(self.up.programs)
             sent = send()
             usage = meter.usage()

@@ -7,7 +7,7 @@ that a switch that comes back can be brought in line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from ofapp.bridge.desired import Asked, Desired, DesiredPort
@@ -58,6 +58,8 @@ opens it.
 _WITH_ADDRESS = ("address", "snooped")
 """Kinds of frames that have their sender's IP address."""
 
+NO_PORTS: Mapping[int, str] = {}
+
 P = TypeVar("P", bound=Protocol[object])
 
 
@@ -71,10 +73,14 @@ class Bridge:
     """
 
     def __init__(
-        self, datapath_id: int, params: BridgeParams, shared: SharedState | None = None
+        self,
+        datapath_id: int,
+        params: BridgeParams,
+        shared: SharedState | None = None,
+        name: str = "",
     ) -> None:
-        """shared: with the other bridges of the same controller."""
-        self._state = state = BridgeState(datapath_id, params, shared or SharedState())
+        """shared: with the other bridges of the same controller; name: if it is not LOCAL's."""
+        self._state = state = BridgeState(datapath_id, params, shared or SharedState(), name)
         self.datapath_id = datapath_id
         self.ports = state.ports
         self.learning = state.learning
@@ -146,9 +152,14 @@ class Bridge:
         self.ports.complete = True
         return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
 
-    def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """Remove restored ports that are not in this complete list of the switch's."""
-        names = self.lags.names(ports)
+    def retain(
+        self, ports: Iterable[Port], now: float, others: Mapping[int, str] = NO_PORTS
+    ) -> list[Effect]:
+        """Remove restored ports that are not in this complete list of the switch's.
+
+        others: the bridge's ports on other switches, by number.
+        """
+        names = {**others, **self.lags.names(ports)}
         return self._all(self._on_bridge, lambda each: each.retain(names, now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
@@ -379,6 +390,10 @@ class Bridge:
         """
         for effects in self.stp.restart(lost, clock):
             yield self.carry_out(effects, clock())
+
+    def restart_ports(self, ports: Collection[int], lost: bool, now: float) -> list[Effect]:
+        """The same for the ports on one of several switches that are this bridge."""
+        return self.carry_out(self.stp.restart_ports(ports, lost, now), now)
 
     # Queries
 

@@ -8,7 +8,7 @@ changes one at a time, so each port is a separate value, computed without the ot
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -167,12 +167,19 @@ class Asked:
         self._asked = [one for one in parts.protocols if type(one).desired_port is not plain]
         self._hello_time = 0.0 if stp is None else stp.hello_time
 
+    @property
+    def ports(self) -> PortTable:
+        """The bridge's ports as they are, or would be."""
+        return self._ports
+
     def whole(self) -> Desired:
         """The complete value."""
         return self.as_of_now()(AT_ONCE)
 
-    def as_of_now(self) -> Callable[[Portions], Desired]:
+    def as_of_now(self, among: Container[int] | None = None) -> Callable[[Portions], Desired]:
         """A function that computes the complete value later, in portions.
+
+        among: the ports that are in it; None for all.
 
         The states, addresses and entries are those of now.  Other changes of a port until its value
         is computed may be in it or not, and follow in any case.
@@ -181,6 +188,9 @@ class Asked:
         lists = used_lists(self._params)
         states = sorted(self._states())
         numbers = tuple(port.number for port in self._ports)
+        if among is not None:
+            states = [state for state in states if state[0] in among]
+            numbers = tuple(number for number in numbers if number in among)
         statics = tuple(parts.static_entries)
         holds = tuple(held.effect for held in parts.learning.move_guard.held.values())
         mirrors = dict(_mirrors(lists, self._ports))

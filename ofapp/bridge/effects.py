@@ -10,6 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from ofapp.bridge.event import Event
+from ofapp.bridge.fabric.effects import (
+    FlushRemote,
+    PutRemote,
+    RemoveRemote,
+    SetFabric,
+    SetShared,
+)
 from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
@@ -47,7 +54,7 @@ class InstallDestination(NamedTuple):
 
 
 class RemoveSource(NamedTuple):
-    """Take out the source half of a learned address, if it still has that serial."""
+    """Take out the source half of a learned address, if it still has that serial (0: any)."""
 
     port: int
     vid: int
@@ -265,10 +272,25 @@ class RemovePorts:
     numbers: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class OnMember:
+    """An effect on one member of a fabric; ports in it are numbers of that member's switch."""
+
+    member: int
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class ForFabric:
+    """Effects of a fabric's bridge, for all its members; ports in them are those of the bridge."""
+
+    effects: tuple[Effect, ...]
+
+
 ForBridge = TopologyChanged | PutPorts | RemovePorts
 """Effects of protocols that `Bridge` carries out itself: its callers do not get them."""
 
-Notice = StateChanged | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
+Notice = StateChanged | SpokenFor | BridgeNamed | PortRenamed | InLine | ForFabric | Event
 """Effects that do not concern the switch: the manager of all bridges gets them at once."""
 
 NOTICES: frozenset[type] = frozenset(get_args(Notice))
@@ -300,6 +322,12 @@ Effect = (
     | LetGo
     | SetRate
     | LookAgain
+    | OnMember
+    | SetFabric
+    | SetShared
+    | PutRemote
+    | RemoveRemote
+    | FlushRemote
     | Notice
     | ForBridge
 )

@@ -40,10 +40,14 @@ class BridgeState:
     port_policies: which port may reach which, by the parameters and the present ports.
     ip_addresses: the last IP addresses of its hosts.
     former_name: the bridge's name, while another bridge uses that name.
+    given_name: its name if that is not its LOCAL port's, or empty.
     """
 
-    def __init__(self, datapath_id: int, params: BridgeParams, shared: SharedState) -> None:
+    def __init__(
+        self, datapath_id: int, params: BridgeParams, shared: SharedState, given_name: str = ""
+    ) -> None:
         self.datapath_id = datapath_id
+        self.given_name = given_name
         self.params = params
         self.shared = shared
         self.ports = PortTable(shared.room)
@@ -56,10 +60,10 @@ class BridgeState:
     @property
     def name(self) -> str:
         """The bridge's name as the switch's host knows it, that of its LOCAL port; else its id."""
-        local = self.ports.get(LOCAL_PORT)
-        if local is None or self.former_name is not None:
+        if self.former_name is not None:
             return f"{self.datapath_id:016x}"
-        return local.name
+        local = self.ports.get(LOCAL_PORT)
+        return self.given_name or (f"{self.datapath_id:016x}" if local is None else local.name)
 
     @property
     def address(self) -> int:

@@ -174,15 +174,33 @@ def _port_key(value: Any) -> str:
             what = "write LOCAL" if number == LOCAL_PORT else "1 to 4294967039"
             raise ValueError(f"{value} is not the number of a port: {what}")
         return str(number)
-    if not isinstance(value, str) or not value or any(map(str.isspace, value)) or "/" in value:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a port's name, number or pattern")  # noqa: TRY004
+    parts = value.split("/")
+    if not all(parts) or len(parts) > 2 or any(map(str.isspace, value)):
         raise ValueError(f"{value!r} is not a port's name, number or pattern")
-    if not is_pattern(value) and len(value.encode()) > MAX_PORT_NAME:
+    if not is_pattern(value) and max(len(part.encode()) for part in parts) > MAX_PORT_NAME:
         raise ValueError(f"{value!r} is too long for a port's name: at most {MAX_PORT_NAME}")
     return value
 
 
 PortKey = Annotated[str, BeforeValidator(_port_key)]
-"""A port by its name, a pattern of names (`vnet*`), its number, or LOCAL."""
+"""A port by its name, a pattern of names (`vnet*`), its number, or LOCAL.
+
+Ports of a fabric have the name of their member in front (`s1/eth0`).
+"""
+
+
+def _port_pattern(value: str) -> str:
+    if "/" in value:
+        raise ValueError(f"{value!r} is no name of a port of a switch")
+    return _port_key(value) if not value.isdigit() else value
+
+
+PortPattern = Annotated[
+    StrictStr, Field(min_length=1, max_length=64), AfterValidator(_port_pattern)
+]
+"""A port of a switch by its name, or a pattern of names."""
 
 
 def _port_name(name: str) -> str:

@@ -191,7 +191,7 @@ def _lags(bridge: Bridge) -> Iterator[Fault]:
                 yield path, f"{member} is {what}: members are ports"
             elif lag_of.setdefault(member, name) != name:
                 yield path, f"{member} is a member of {lag_of[member]} already"
-    for path, port in _named_ports(bridge):
+    for path, port in named_ports(bridge):
         if port in lag_of:
             name = lag_of[port]
             what = f"{port} is a member of {name}, which is one port of the bridge: write {name}"
@@ -209,7 +209,7 @@ def local_members(key: str, bridge: Bridge) -> Iterator[Fault]:
             yield ("lags", name), what
 
 
-def _named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
+def named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
     """Every reference to a single port, except as a member."""
     yield from ((("ports", key), key) for key in bridge.ports)
     yield from (((name, at, "port"), entry.port) for name, at, entry in bridge.entries())

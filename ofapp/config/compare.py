@@ -81,20 +81,20 @@ def _with(bridge: Bridge, settings: Mapping[_Path, Any], numbers: Numbers) -> Br
     if not settings:
         return bridge
     ports = {path[1] for path in settings if path[0] == "ports"}
-    tree = _tree(bridge, ports, numbers)
+    values = tree(bridge, ports, numbers)
     for path, value in settings.items():
         *above, last = path
-        section = tree
+        section = values
         for step in above:
             section = section.setdefault(step, {})
         if value is None:
             section.pop(last, None)
         else:
             section[last] = None if value is _NULL else value
-    for key, port in tree.get("ports", {}).items():
-        tree["ports"][key] = with_preset(port)
+    for key, port in values.get("ports", {}).items():
+        values["ports"][key] = with_preset(port)
     try:
-        made = Bridge.model_validate(tree)
+        made = Bridge.model_validate(values)
     except ValidationError:
         return None
     return None if checks.faults(made) else made
@@ -106,17 +106,21 @@ def _named(*bridges: Bridge) -> set[str]:
     return {key for key in keys if not is_pattern(key) and port_number(key) is None}
 
 
-def _tree(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[str, Any]:
-    tree = bridge.values()
+def tree(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[str, Any]:
+    """The settings of a bridge as the file has them, with a section for each port in `named`.
+
+    What `trust` sets is left out.
+    """
+    values = bridge.values()
     ports = {key: port.given() for key, port in bridge.ports.items()}
     for name in sorted(named):
         if name not in ports:
             ports[name] = bridge.port(name, numbers.get(name, -1)).given()
-    return {**tree, "ports": ports} if ports else tree
+    return {**values, "ports": ports} if ports else values
 
 
 def _flat(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[_Path, Any]:
-    return dict(_paths(_tree(bridge, named, numbers), ()))
+    return dict(_paths(tree(bridge, named, numbers), ()))
 
 
 def _paths(values: Mapping[str, Any], above: _Path) -> Iterator[tuple[_Path, Any]]:

@@ -37,9 +37,13 @@ def _member(name: Any) -> Any:
     return name
 
 
-_MEMBER_SCHEMA = {"type": "string", "pattern": r"^(?!LOCAL$)[!-)+-.0->@-Z\\-~]{1,15}$"}
-"""ASCII without `/` and what makes a pattern.  Other letters are taken, too, while the name has no
-more than 15 bytes, which a schema cannot say: who follows it is never refused."""
+_MEMBER_SCHEMA = {
+    "type": "string",
+    "pattern": r"^(?!LOCAL$)([!-)+-.0->@-Z\\-~]{1,15}/)?[!-)+-.0->@-Z\\-~]{1,15}$",
+}
+"""ASCII without what makes a pattern, behind the name of a fabric's member in a fabric.  Other
+letters are taken, too, while the name has no more than 15 bytes, which a schema cannot say: who
+follows it is never refused."""
 
 MemberPort = Annotated[PortName, BeforeValidator(_member), WithJsonSchema(_MEMBER_SCHEMA)]
 

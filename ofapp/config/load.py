@@ -19,9 +19,10 @@ from ofapp.common.files import read_regular
 from ofapp.common.yaml_text import yaml_text
 from ofapp.config import document
 from ofapp.config.base import Path as Keys
+from ofapp.config.bridge_key import bridge_key, canonical_bridges
 from ofapp.config.document import Document, NotYamlError, Place
 from ofapp.config.errors import ConfigError, Fault, Finding, findings
-from ofapp.config.model import Config, bridge_key, canonical_bridges
+from ofapp.config.model import Config
 
 ROUNDS = 8
 """Most validations of a document, each without the errors found so far."""

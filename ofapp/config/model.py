@@ -5,80 +5,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, model_validator
 
-from ofapp.config import checks
-from ofapp.config.base import MAX_PORT_NAME, FaultsError, Flag, Model, Number, Path
+from ofapp.bridge.fabric.params import FabricParams
+from ofapp.config import checks, fabric
+from ofapp.config.base import FaultsError, Flag, Model, Number
 from ofapp.config.bridge import Bridge, BridgeSettings
+from ofapp.config.bridge_key import ID, canonical_bridges
 from ofapp.config.cluster import Cluster
 from ofapp.deploy.model import DeployConfig
 
-_ID = re.compile(r"[0-9a-f]{16}")
-_OCTETS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){7}")
-_HEX = re.compile(r"0x[0-9a-f]+")
-_NAME = re.compile(r"[^\s/:]+")
-
 TcpPort = Annotated[StrictInt, Field(ge=1, le=65535)]
 Host = Annotated[StrictStr, Field(min_length=1, max_length=255)]
-
-
-def bridge_key(given: str) -> str:
-    """A datapath id as 16 hex digits, or a bridge's name; ValueError when it may mean two things.
-
-    Digits alone are an id only when the decimal and the hexadecimal reading are one, or when there
-    are sixteen of them.
-    """
-    text = given.lower()
-    if _OCTETS.fullmatch(text):
-        text = text.replace(":", "")
-    if _HEX.fullmatch(text):
-        return _checked_id(f"{int(text, 16):016x}", given)
-    if _ID.fullmatch(text):
-        return _checked_id(text, given)
-    if text.isascii() and text.isdigit():
-        if len(text) > 16:
-            raise ValueError(f"{given} is too long for a datapath id: write it with 16 hex digits")
-        decimal, hexadecimal = f"{int(text):016x}", f"{int(text, 16):016x}"
-        if decimal != hexadecimal:
-            raise ValueError(
-                f"{given} may mean the datapath id {decimal} (decimal) or {hexadecimal}"
-                " (hexadecimal): write all 16 hex digits"
-            )
-        return _checked_id(decimal, given)
-    if not _NAME.fullmatch(given) or len(given.encode()) > MAX_PORT_NAME:
-        raise ValueError(
-            f"{given!r} is neither a datapath id of 16 hex digits nor the name of a bridge,"
-            f" of at most {MAX_PORT_NAME} characters"
-        )
-    return given
-
-
-def _checked_id(text: str, given: str) -> str:
-    if len(text) > 16 or not int(text, 16):
-        raise ValueError(f"{given} is no datapath id: 16 hex digits, not all of them 0")
-    return text
-
-
-def canonical_bridges(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
-    """Return bridges by canonical key (`bridge_key`), and the invalid keys."""
-    canonical: dict[str, Any] = {}
-    faults: list[tuple[Path, str]] = []
-    known: dict[str, Any] = {}
-    for key, value in given.items():
-        try:
-            bridge_id = bridge_key(str(key))
-        except ValueError as error:
-            faults.append(((key,), str(error)))
-            continue
-        if bridge_id in known:
-            faults.append(((key,), f"is the same bridge as {known[bridge_id]}"))
-        canonical.setdefault(bridge_id, value)
-        known.setdefault(bridge_id, key)
-    return canonical, faults
 
 
 class ApiTls(Model):
@@ -141,6 +81,9 @@ class Config(Model):
     bridges: dict[str, Bridge] = Field(
         {}, description="by datapath id, 16 hex digits, or by name: that of the LOCAL port"
     )
+    fabrics: dict[fabric.Name, fabric.Fabric] = Field(
+        {}, description="several switches that forward as one bridge, by the name of that bridge"
+    )
     api: Api = Api()
     channel: Channel = Channel()
     cluster: Cluster | None = Field(
@@ -178,18 +121,45 @@ class Config(Model):
             for path, what in (*checks.faults(bridge), *checks.local_members(key, bridge)):
                 if (path, what) not in reported:
                     faults.append((("bridges", key, *path), what))
+        bridges = {key: self._of(key) for key in self.bridges}
+        faults += fabric.faults(self.fabrics, bridges, self._of(None))
         if faults:
             raise FaultsError(faults)
         return self
 
     def keys(self, datapath_id: int, name: str | None) -> list[str]:
-        """The entries in `bridges` that are about this bridge; more than one is a mistake."""
-        return [key for key in (f"{datapath_id:016x}", name) if key in self.bridges]
+        """The entries in `bridges` that are about this bridge; more than one is a mistake.
+
+        A fabric's is not about a switch that happens to have its name.
+        """
+        fabric, _, member = self.role(datapath_id).partition("/")
+        if fabric:
+            first = next(iter(self.fabrics[fabric].members))
+            return [fabric] if member == first and fabric in self.bridges else []
+        own = (f"{datapath_id:016x}", name)
+        return [key for key in own if key in self.bridges and key not in self.fabrics]
+
+    def role(self, datapath_id: int) -> str:
+        """The place of a switch in a fabric, as in `pod/s1`; empty for others."""
+        own = f"{datapath_id:016x}"
+        return next(
+            (
+                f"{name}/{member}"
+                for name, fabric in self.fabrics.items()
+                for member, given in fabric.members.items()
+                if given.bridge == own
+            ),
+            "",
+        )
 
     def bridge(self, datapath_id: int, name: str | None = None) -> Bridge:
         """Return the effective settings of a bridge; an entry by id precedes one by name."""
         keys = self.keys(datapath_id, name)
         return self._of(keys[0] if keys else None)
+
+    def fabric_faults(self, datapath_id: int, bridge: Bridge) -> tuple[checks.Fault, ...]:
+        """Errors in settings of a bridge if it is a fabric's; paths within the bridge."""
+        return tuple(fabric.bridge_faults(self.fabrics, datapath_id, bridge, self._of(None)))
 
     @property
     def ends_marked(self) -> bool:
@@ -215,7 +185,11 @@ class Config(Model):
     @property
     def names_bridges(self) -> bool:
         """Whether a bridge is given by its name, which is known only once its switch connects."""
-        return any(not _ID.fullmatch(key) for key in self.bridges)
+        return any(not ID.fullmatch(key) and key not in self.fabrics for key in self.bridges)
+
+    def fabric_params(self) -> tuple[FabricParams, ...]:
+        """Return the core's values of all fabrics."""
+        return tuple(given.params(name) for name, given in self.fabrics.items())
 
     def _of(self, key: str | None) -> Bridge:
         if key not in self._effective:

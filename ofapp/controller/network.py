@@ -8,7 +8,7 @@ the bridges, the datapaths and the running configuration; every requested change
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ofapp.bridge import multicast, stp
@@ -30,6 +30,7 @@ from ofapp.controller.audit import Audit
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.bridges.connections import Connections
 from ofapp.controller.bridges.dispatcher import Dispatcher, Shared
+from ofapp.controller.bridges.fabric.fabrics import Fabrics
 from ofapp.controller.bridges.heartbeat import Heartbeat
 from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.bridges.owners import Alone, Owners
@@ -42,6 +43,7 @@ from ofapp.controller.configuration.reload import Reloader
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.events import EventLog
+from ofapp.controller.fabrics import ManagedFabric
 from ofapp.controller.state.protocols import StateWriter
 from ofapp.controller.state.store import State
 
@@ -57,6 +59,7 @@ class Network:
 
     owners: decides when this controller may manage a switch.
     find: path of the configuration file, None while there is none.
+    fabrics: switches that are one bridge together, by the fabric's name.
     started: time of creation, in seconds since the epoch.
     """
 
@@ -84,10 +87,13 @@ class Network:
         entries = SavedEntries(running, state.entries)
         remembered = state.snapshots["stp"].bridges
         absentees = Absentees(self.bridges, dispatcher.apply, remembered, time.monotonic())
-        self.lifetime = lifetime = Lifetime(shared, entries, state, absentees, self.owners.agents())
+        agents = self.owners.agents()
+        self.lifetime = lifetime = Lifetime(shared, entries, state, absentees, agents)
+        self._fabrics = fabrics = Fabrics(shared, lifetime, state, agents, self.owners.waits)
+        self.fabrics: Mapping[str, ManagedFabric] = fabrics
         configurator = Configurator(shared, entries)
-        self.reloader = Reloader(shared, configurator, state.accepted, find)
-        self.connections = Connections(shared, lifetime, self.owners, state.connected)
+        self.connections = Connections(shared, lifetime, self.owners, fabrics, state.connected)
+        self.reloader = Reloader(shared, configurator, state.accepted, find, self.connections)
         self.changes = RequestedChanges(shared, configurator, entries, lifetime, self.reloader)
         self.audit = Audit(events.emit, state.trail)
         self.access = Access(Tokens(state.storage, events.emit), events.emit)
@@ -111,6 +117,7 @@ class Network:
 
     def start(self) -> None:
         """Start the background tasks; returns at once."""
+        self._fabrics.start()
         self.reloader.start()
         self.owners.start(self.connections)
         for loop in (

@@ -6,10 +6,17 @@ An error keeps the bridge from doing its work or can lock out; a warning may.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from ofapp.deploy.diagnose_fabric import (
+    fabric_findings,
+    is_connected_member,
+    is_member,
+    link_settings,
+    member_links,
+)
 from ofapp.deploy.diagnose_lag import aggregations
 from ofapp.deploy.finding import Finding
 from ofapp.deploy.model import LOCAL_CONTROLLER, endpoint
@@ -28,6 +35,7 @@ class ControllerReport:
     bridges: Mapping[str, Json] = field(default_factory=dict)  # by datapath id
     trees: Mapping[str, Json] = field(default_factory=dict)  # /stp of those
     lags: Mapping[str, Sequence[Json]] = field(default_factory=dict)  # /lags of those
+    fabrics: Sequence[Json] = ()  # each as /v1/fabrics/{name} has it
     members: Sequence[Json] = ()  # of a cluster, as /v1/config has them
     invalid: Sequence[Json] = ()  # keys of a cluster in etcd that are set aside
     unsaved: str | None = None  # why what is set at run time cannot be saved
@@ -52,13 +60,17 @@ def diagnose(
             findings.append(_not_created(host, one))
             continue
         findings += _controllers(one, report)
-        findings += _known(one, report)
-        findings += _tree(one, report)
-        findings += aggregations(host, one, report.lags.get(one.in_use_id or "", ()))
+        if not is_member(one, report.fabrics):  # its ports have other names in the fabric's bridge
+            findings += _known(one, report)
+            findings += _tree(one, report)
+            findings += aggregations(host, one, report.lags.get(one.in_use_id or "", ()))
         for port in one.ports:
             findings += _port(host, one, port)
         findings += _local(host, one)
-        findings += _mtus(host, one)
+        findings += _mtus(host, one, member_links(one, report.fabrics).keys())
+        findings += link_settings(one, report.fabrics)
+    if bridge is None:
+        findings += fabric_findings(report.fabrics)
     findings += _twice(bridges)
     findings += _superseded(report, bridge)
     findings += _members(report.members)
@@ -143,6 +155,7 @@ def _controllers(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
         return
     # Open vSwitch writes it into its database only every five seconds.
     known = report.bridges.get(bridge.in_use_id or "", {}).get("connected")
+    known = known or is_connected_member(bridge, report.fabrics)
     if not known and not any(controller.connected for controller in bridge.controllers):
         for controller in bridge.controllers:
             reason = controller.error or "no answer"
@@ -315,8 +328,9 @@ def _local(host: Host, bridge: Bridge) -> Iterator[Finding]:
         )
 
 
-def _mtus(host: Host, bridge: Bridge) -> Iterator[Finding]:
-    mtus = {port.name: port.mtu for port in bridge.ports if port.mtu}
+def _mtus(host: Host, bridge: Bridge, links: Set[str]) -> Iterator[Finding]:
+    """Compare MTUs; links: link ports of a fabric, whose MTU is larger."""
+    mtus = {port.name: port.mtu for port in bridge.ports if port.mtu and port.name not in links}
     local = host.link(bridge.name)
     if local is not None and local.state.mtu:
         mtus[bridge.name] = local.state.mtu

@@ -21,10 +21,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 from pathlib import Path
+from typing import Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -51,31 +52,45 @@ class State(StrEnum):
         return self not in {State.CONFIRMED, State.APPLIED}
 
 
-@dataclass(frozen=True)
-class Journal:
-    """One deployment of one bridge."""
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A change that is put back unless it is confirmed."""
 
     bridge: str
     state: State
+    boot: str  # which boot of the machine this was
+    process: int  # that applies
+    deadline: float | None = None  # CLOCK_BOOTTIME; None: no confirmation needed
+    step: str = ""
+    reason: str = ""  # why it goes back
+
+    @property
+    def overdue(self) -> bool:
+        """Whether it should have been confirmed by now.  A reboot is longer than any deadline."""
+        return self.boot != boot_id() or (self.deadline is not None and now() >= self.deadline)
+
+    def confirmed(self) -> Self:
+        """The record of a change that stays."""
+        return replace(self, state=State.CONFIRMED, deadline=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Journal(Record):
+    """One deployment of one bridge."""
+
     config: DeployConfig
     database: str  # Open vSwitch's
     origin: Layout  # before the first deployment of this bridge
     fallback: Layout  # where to go back to: before this one, or for a revert the aim itself
     deployed: Layout  # where this one leads to
     made: float  # CLOCK_BOOTTIME
-    boot: str  # which boot of the machine this was
-    process: int  # that applies
-    deadline: float | None = None  # CLOCK_BOOTTIME; None: no confirmation needed
     file: str | None = None  # the controller's, where an aggregation is concerned
-    step: str = ""
-    reason: str = ""  # why it goes back
     previous: Journal | None = None  # the confirmed deployment that `fallback` is
     version: int = VERSION
 
-    @property
-    def overdue(self) -> bool:
-        """Whether it should have been confirmed by now.  A reboot is longer than any deadline."""
-        return self.boot != boot_id() or (self.deadline is not None and now() >= self.deadline)
+    def confirmed(self) -> Self:
+        """The journal of a deployment that stays."""
+        return replace(super().confirmed(), previous=None)
 
     @property
     def left_of_deployed(self) -> Layout:
@@ -83,11 +98,11 @@ class Journal:
         return aged(self.deployed, now() - self.made if self.boot == boot_id() else inf)
 
 
+R = TypeVar("R", bound=Record)
+
+
 class JournalError(Exception):
     """The journal cannot be read or written: one line for a person."""
-
-
-_FORM = TypeAdapter(Journal)
 
 
 def now() -> float:
@@ -100,21 +115,22 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-class Store:
-    """The journals of a directory."""
+class Records(Generic[R]):
+    """The records of a directory, one file each.  form: their type."""
 
-    def __init__(self, directory: Path = DIRECTORY) -> None:
+    def __init__(self, directory: Path, form: TypeAdapter[R]) -> None:
         self.directory = directory
+        self._form = form
 
     def names(self) -> tuple[str, ...]:
         """Bridges that have a journal."""
         return tuple(sorted(path.stem for path in self.directory.glob("*.json")))
 
-    def read(self, bridge: str) -> Journal | None:
+    def read(self, bridge: str) -> R | None:
         """The journal of a bridge; JournalError when it cannot be understood."""
         path = self._path(bridge)
         try:
-            return _FORM.validate_json(path.read_bytes())
+            return self._form.validate_json(path.read_bytes())
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -122,14 +138,14 @@ class Store:
         except ValidationError:
             raise JournalError(f"{path} is not a journal of this version of ofapp") from None
 
-    def write(self, journal: Journal) -> None:
+    def write(self, journal: R) -> None:
         """Have it on disk; JournalError."""
         path = self._path(journal.bridge)
         draft = path.with_suffix(".new")
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o755)
             with open(draft, "wb") as file:
-                file.write(_FORM.dump_json(journal, indent=1))
+                file.write(self._form.dump_json(journal, indent=1))
                 file.flush()
                 os.fsync(file.fileno())
             draft.rename(path)
@@ -162,7 +178,7 @@ class Store:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield
         except BlockingIOError:
-            raise JournalError(f"another ofapp deploy is at work on {bridge}") from None
+            raise JournalError(f"another process is at work on {bridge}") from None
         finally:
             os.close(file)
 
@@ -182,3 +198,13 @@ class Store:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+_FORM = TypeAdapter(Journal)
+
+
+class Store(Records[Journal]):
+    """The journals of deployments."""
+
+    def __init__(self, directory: Path = DIRECTORY) -> None:
+        super().__init__(directory, _FORM)

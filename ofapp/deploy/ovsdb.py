@@ -303,6 +303,7 @@ def _port(row: Row) -> BridgePort:
         number=_first(first.ofport),
         error=_first(first.error),
         mtu=_first(first.mtu),
+        bfd=first.bfd.get("enable") == "true",
         guest=tuple(first.external_ids[key].lower() for key in GUEST if key in first.external_ids),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ofapp.deploy import watcher
 from ofapp.deploy.execute import Executor, StepError
-from ofapp.deploy.journal import Journal, JournalError, State, Store, boot_id, now
+from ofapp.deploy.journal import Journal, JournalError, R, Records, State, Store, boot_id, now
 from ofapp.deploy.netlink import Netlink
 from ofapp.deploy.observe import observe
 from ofapp.deploy.plan import foreign_ports, steps_towards
@@ -30,7 +30,7 @@ class RecoverError(Exception):
     """Something could not be put back: one line for a person, and it is to be tried again."""
 
 
-def confirm(store: Store, bridge: str) -> None:
+def confirm(store: Records[R], bridge: str) -> None:
     """Keep what was applied; JournalError when there is nothing to confirm, or it is too late."""
     with store.lock(bridge, wait=True):
         journal = store.read(bridge)
@@ -38,10 +38,10 @@ def confirm(store: Store, bridge: str) -> None:
             raise JournalError(f"nothing of {bridge} waits for a confirmation")
         if journal.overdue:
             raise JournalError(f"too late: {bridge} is being put back")
-        store.write(replace(journal, state=State.CONFIRMED, deadline=None, previous=None))
+        store.write(journal.confirmed())
 
 
-def put_back(store: Store, journal: Journal, progress: Progress | None = None) -> None:
+def put_back(store: Records[Journal], journal: Journal, progress: Progress | None = None) -> None:
     """Take the host to the journal's `fallback`; the lock is held.  RecoverError.
 
     The journal is then that of the deployment before, or gone.
@@ -86,7 +86,7 @@ def revert(store: Store, bridge: str, progress: Progress) -> tuple[str, ...]:
     return foreign_ports(host, bridge)
 
 
-def unfinished(store: Store, bridge: str) -> Journal | None:
+def unfinished(store: Records[R], bridge: str) -> R | None:
     """The journal when it has to be put back now; the lock is held."""
     journal = store.read(bridge)
     if journal is None or journal.state is State.CONFIRMED:

@@ -166,6 +166,7 @@ class Bond:
 class BridgePort:
     """A port of a bridge that has one interface of the same name; `type` is Open vSwitch's.
 
+    bfd: whether BFD is enabled; None if that is not known.
     guest: what the hypervisor says of the guest behind it: UUIDs, ids of interfaces; lower case.
     """
 
@@ -179,6 +180,7 @@ class BridgePort:
     number: int | None = field(default=None, compare=False)
     error: str | None = field(default=None, compare=False)
     mtu: int | None = field(default=None, compare=False)
+    bfd: bool | None = field(default=None, compare=False)
     guest: tuple[str, ...] = field(default=(), compare=False)
 
     def end(self, name: str) -> End | None:

@@ -11,24 +11,30 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from ofapp.common.printable import printable
-from ofapp.deploy.journal import Journal, JournalError, State, Store
+from ofapp.deploy.journal import JournalError, R, Records, State, Store
 from ofapp.deploy.recover import RecoverError, put_back, unfinished
 
 LOOK_SECONDS = 0.1
 RETRY_SECONDS = 2.0
 
+PutBack = Callable[[Records[R], R, Callable[[int, object], None]], None]
 
-def watch(store: Store, bridge: str) -> None:
-    """Return when there is nothing left to watch over."""
-    while _look(store, bridge):
+
+def watch(store: Records[R], bridge: str, put_back: PutBack[R]) -> None:
+    """Return when there is nothing left to watch over.
+
+    put_back: undoes the change of a record, whose lock is held; RecoverError.
+    """
+    while _look(store, bridge, put_back):
         pass
 
 
-def _look(store: Store, bridge: str) -> bool:
+def _look(store: Records[R], bridge: str, put_back: PutBack[R]) -> bool:
     """Whether to look again."""
     try:
         journal = store.read(bridge)
@@ -36,7 +42,7 @@ def _look(store: Store, bridge: str) -> bool:
             return False
         if journal.state is State.APPLIED and not journal.overdue:
             time.sleep(LOOK_SECONDS)
-        elif not _take_over(store, bridge):
+        elif not _take_over(store, bridge, put_back):
             if journal.overdue:
                 _end(store, journal)
             time.sleep(LOOK_SECONDS)
@@ -49,7 +55,7 @@ def _look(store: Store, bridge: str) -> bool:
     return True
 
 
-def _take_over(store: Store, bridge: str) -> bool:
+def _take_over(store: Records[R], bridge: str, put_back: PutBack[R]) -> bool:
     """Put back what has to be; False when another process works on it."""
     with suppress(JournalError), store.lock(bridge):
         left = unfinished(store, bridge)
@@ -61,7 +67,7 @@ def _take_over(store: Store, bridge: str) -> bool:
     return False
 
 
-def _end(store: Store, journal: Journal) -> None:
+def _end(store: Records[R], journal: R) -> None:
     """Kill the process that hangs, if it still is that process."""
     with suppress(OSError):
         handle = os.pidfd_open(journal.process)
@@ -78,12 +84,16 @@ def _log(text: str) -> None:
     print(time.strftime("%Y-%m-%d %H:%M:%S"), lines, flush=True)
 
 
+def run(store: Records[R], bridge: str, put_back: PutBack[R]) -> None:
+    """Say that it is ready, and watch."""
+    store.ready_path(bridge).touch()
+    watch(store, bridge, put_back)
+
+
 def main() -> None:
     """DIRECTORY BRIDGE"""
     directory, bridge = sys.argv[1:]
-    store = Store(Path(directory))
-    store.ready_path(bridge).touch()
-    watch(store, bridge)
+    run(Store(Path(directory)), bridge, put_back)
 
 
 if __name__ == "__main__":

@@ -16,17 +16,20 @@ from contextlib import suppress
 from pathlib import Path
 
 import ofapp
-from ofapp.deploy.journal import JournalError, Store
+from ofapp.deploy.journal import JournalError, R, Records
 
 START_SECONDS = 30.0
 _PACKAGES = str(Path(ofapp.__file__).resolve().parents[1])  # also of a checkout, seen from "/"
 
 
-def start(store: Store, bridge: str) -> None:
-    """Have a watcher for the bridge's journal, which is written already; JournalError."""
+def start(store: Records[R], bridge: str, module: str = "ofapp.deploy.watch") -> None:
+    """Have a watcher for the bridge's journal, which is written already; JournalError.
+
+    module: the watcher's program.
+    """
     ready = store.ready_path(bridge)
     ready.unlink(missing_ok=True)
-    words = [sys.executable, "-m", "ofapp.deploy.watch", str(store.directory.resolve()), bridge]
+    words = [sys.executable, "-m", module, str(store.directory.resolve()), bridge]
     process = None if _by_systemd(words, bridge) else _detached(words, store.log_path(bridge))
     deadline = time.monotonic() + START_SECONDS
     while not ready.exists():
@@ -54,7 +57,7 @@ def _by_systemd(words: list[str], bridge: str) -> bool:
     """Start it as its own unit; whether that worked."""
     if not Path("/run/systemd/system").is_dir():
         return False
-    unit = f"ofapp-deploy-watch-{bridge}-{os.getpid()}"
+    unit = f"ofapp-watch-{bridge}-{os.getpid()}"
     command = ["systemd-run", "--quiet", "--collect", f"--unit={unit}"]
     command += ["--property=Restart=on-failure", "--property=RestartSec=1"]
     command += [f"--setenv=PYTHONPATH={_PACKAGES}", "--", *words]

@@ -16,6 +16,7 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
 
+from ofapp.common.assets import read_asset
 from ofapp.docs.markdown import Page
 
 INDEX = "index"
@@ -25,12 +26,13 @@ SEARCH = "sections.js"
 _ROOT = files(__name__.rpartition(".")[0])
 _ELSEWHERE = {"pipeline": files("ofapp.openflow.pipeline") / "PIPELINE.md"}
 """Pages that are not in `pages/`."""
-_ASSETS = {
-    "style.css": _ROOT / "assets" / "style.css",
-    "search.js": _ROOT / "assets" / "search.js",
-    "copy.js": _ROOT / "assets" / "copy.js",
-    "minisearch.js": _ROOT / "vendor" / "minisearch" / "minisearch.js",
+_FOLDERS = {
+    "style.css": _ROOT / "assets",
+    "search.js": _ROOT / "assets",
+    "copy.js": _ROOT / "assets",
+    "minisearch.js": _ROOT / "vendor" / "minisearch",
 }
+"""The folders of scripts and styles, by the name of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def pictures() -> dict[str, Traversable]:
 
 def names() -> list[str]:
     """The paths of all files of the site."""
-    return [*(f"{name}.html" for name in in_order()), *_ASSETS, *pictures(), SEARCH]
+    return [*(f"{name}.html" for name in in_order()), *_FOLDERS, *pictures(), SEARCH]
 
 
 def content(path: str) -> bytes:
@@ -85,7 +87,9 @@ def content(path: str) -> bytes:
         return search_script(found for name in in_order() for found in sections(name))
     if path.endswith(".html"):
         return _html(path.removesuffix(".html")).encode()
-    return (_ASSETS | pictures())[path].read_bytes()
+    if path in _FOLDERS:
+        return read_asset(_FOLDERS[path], path)
+    return pictures()[path].read_bytes()
 
 
 def sections(name: str) -> Iterator[dict[str, str]]:

@@ -14,8 +14,12 @@ from ofapp.migrate.draft import Path as Keys
 from ofapp.migrate.interfaces import Interface, read_interfaces
 from ofapp.migrate.ovs import put_bridge, put_port
 from ofapp.migrate.rules import (
+    COUNTED,
+    OF_HOST,
     OFF,
     READ,
+    STAYS,
+    STP_OFF,
     Ignored,
     Into,
     Lost,
@@ -25,14 +29,13 @@ from ofapp.migrate.rules import (
     put_ageing,
     seconds,
     translate,
+    while_on,
     whole,
 )
 from ofapp.migrate.setting import ImportFault, Setting
 from ofapp.migrate.vlans import access_port, trunk_port, vid_set
 
-_HOST = Ignored("of the host, not of the bridge: it stays where it is, for the LOCAL port")
 _COMMAND = Lost("a command is not translated: check whether it changes the bridge")
-_STP_OFF = Ignored("spanning tree is off")
 _START = Ignored("of how ifupdown starts the bridge")
 
 HOST: Rules = {
@@ -45,7 +48,7 @@ HOST: Rules = {
             *("ip6-forward", "arp-accept", "link-speed", "link-duplex", "link-autoneg"),
             *("offload-gso", "offload-tso", "offload-gro", "request_prefix", "address-virtual"),
         ),
-        _HOST,
+        OF_HOST,
     ),
     **dict.fromkeys(
         ("up", "down", "pre-up", "post-up", "pre-down", "post-down"),
@@ -89,8 +92,8 @@ BRIDGE: Rules = {
     "bridge-mld-version": Into("multicast.mcast_mld_version", whole),
     "bridge-mcqifaddr": Lost("give `mcast_querier_address4` the address", OFF),
     "bridge-mcqv4src": Lost("`mcast_querier_address4`, of the bridge or of a VLAN"),
-    "bridge-mcstats": Ignored("ofapp always counts"),
-    "bridge-vlan-stats": Ignored("ofapp always counts"),
+    "bridge-mcstats": COUNTED,
+    "bridge-vlan-stats": COUNTED,
     "bridge-vlan-protocol": Lost("ofapp bridges 802.1Q tags", ("802.1q", "802.1Q")),
     "bridge-allow-untagged": READ,
     "bridge-access": READ,
@@ -134,10 +137,10 @@ OVS_TYPES = ("OVSPort", "OVSIntPort", "OVSBond", "OVSTunnel", "OVSPatchPort")
 OVS: Rules = {
     **dict.fromkeys(("ovs-type", "ovs-bridge", "ovs-ports", "ovs-options", "ovs-extra"), READ),
     "ovs-bonds": READ,
-    "ovs-mtu": _HOST,
+    "ovs-mtu": OF_HOST,
     **dict.fromkeys(
         ("ovs-tunnel-type", "ovs-tunnel-options", "ovs-patch-peer"),
-        Ignored("stays in force in Open vSwitch"),
+        STAYS,
     ),
 }
 
@@ -150,14 +153,10 @@ def ifupdown(draft: Draft, path: Path) -> None:
     if not bridges and not ovs:
         what = "no interface with bridge_ports, nor of ovs_type OVSBridge"
         raise ImportFault(f"{path}: {what}: is it the right file?")
-    for interface in bridges:
+    linux = [(one, _linux_bridge) for one in bridges]
+    for interface, bridge in [*linux, *((one, _ovs_bridge) for one in ovs)]:
         try:
-            _LinuxBridge(draft, interfaces, interface).translate()
-        except ValueError as error:
-            raise ImportFault(f"{interface.where}: {interface.name}: {error}") from None
-    for interface in ovs:
-        try:
-            _ovs_bridge(draft, interfaces, interface)
+            bridge(draft, interfaces, interface)
         except ValueError as error:
             raise ImportFault(f"{interface.where}: {interface.name}: {error}") from None
     draft.step(
@@ -169,6 +168,10 @@ def ifupdown(draft: Draft, path: Path) -> None:
 def _type(interface: Interface) -> str:
     kind = interface.get("ovs-type")
     return "" if kind is None else str(kind.value)
+
+
+def _linux_bridge(draft: Draft, interfaces: Mapping[str, Interface], bridge: Interface) -> None:
+    _LinuxBridge(draft, interfaces, bridge).translate()
 
 
 class _LinuxBridge:
@@ -192,7 +195,7 @@ class _LinuxBridge:
         stp = stp or Setting(bridge.where, "bridge_stp (default)", "off")
         runs = converted(stp, flag)
         self._draft.put((*self._at, "stp", "enabled"), runs, stp)
-        timers = _TIMERS if runs else dict.fromkeys(_TIMERS, _STP_OFF)
+        timers = while_on(_TIMERS, runs, STP_OFF)
         translate(self._draft, self._at, own_options, {**HOST, **BRIDGE, **timers})
         for key in ("bridge-ageing", "mstpctl-ageing"):
             if ageing := bridge.get(key):
@@ -355,7 +358,7 @@ def _add_extra(
         if known in rows:
             _add_columns(rows[known], option, words[3:])
         elif known[0] == "interface":
-            draft.ignore(option, "stays in force in Open vSwitch")
+            draft.ignore(option, STAYS.reason)
         else:
             draft.lose(option, "a command is not translated: check whether it changes the bridge")
 

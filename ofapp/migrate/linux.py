@@ -11,8 +11,11 @@ from ofapp.migrate.answers import Command, answer
 from ofapp.migrate.bonds import put_bond
 from ofapp.migrate.draft import Draft, Path
 from ofapp.migrate.rules import (
+    COUNTED,
     OFF,
     READ,
+    STATE,
+    STP_OFF,
     Ignored,
     Into,
     Lost,
@@ -20,6 +23,7 @@ from ofapp.migrate.rules import (
     converted,
     put_ageing,
     translate,
+    while_on,
     whole,
 )
 from ofapp.migrate.setting import ImportFault, Setting
@@ -46,10 +50,7 @@ def _centiseconds(value: Any) -> float:
     return number // 100 if number % 100 == 0 else number / 100
 
 
-_STATE = Ignored("state, not a setting")
-_COUNTS = Ignored("ofapp always counts")
 _NETFILTER = Lost("frames of an OpenFlow bridge do not pass the host's netfilter: use `acls`", OFF)
-_STP_OFF = Ignored("spanning tree is off")
 _SNOOPING_OFF = Ignored("multicast snooping is off")
 
 _TIMERS: Rules = {
@@ -92,7 +93,7 @@ BRIDGE: Rules = {
         ("nf_call_iptables", "nf_call_ip6tables", "nf_call_arptables"),
         _NETFILTER,
     ),
-    **dict.fromkeys(("vlan_stats_enabled", "vlan_stats_per_port", "mcast_stats_enabled"), _COUNTS),
+    **dict.fromkeys(("vlan_stats_enabled", "vlan_stats_per_port", "mcast_stats_enabled"), COUNTED),
     "mcast_hash_elasticity": Ignored("has no effect in Linux either"),
     **dict.fromkeys(
         (
@@ -101,7 +102,7 @@ BRIDGE: Rules = {
             *("gc_timer", "fdb_n_learned", "mcast_querier_state", "multi_boolopt"),
             *("mcast_querier_ipv4", "mcast_querier_ipv6"),
         ),
-        _STATE,
+        STATE,
     ),
 }
 """Keys of a bridge's `info_data`; those of spanning tree and snooping are added."""
@@ -145,7 +146,7 @@ PORT: Rules = {
             *("hold_timer", "message_age_timer", "forward_delay_timer", "topology_change_ack"),
             *("config_pending", "mcast_n_groups", "designated_bridge", "designated_root"),
         ),
-        _STATE,
+        STATE,
     ),
 }
 """Keys of a port's `info_slave_data`."""
@@ -211,8 +212,8 @@ class _OneBridge:
         stp, snooping = self._data.get("stp_state"), self._data.get("mcast_snooping")
         rules = {
             **BRIDGE,
-            **(_TIMERS if stp else dict.fromkeys(_TIMERS, _STP_OFF)),
-            **(_SNOOPING if snooping else dict.fromkeys(_SNOOPING, _SNOOPING_OFF)),
+            **while_on(_TIMERS, bool(stp), STP_OFF),
+            **while_on(_SNOOPING, bool(snooping), _SNOOPING_OFF),
         }
         self._draft.open((*self._at, "ports"))
         self._draft.put((*self._at, "stp", "enabled"), bool(stp), settings["stp_state"])

@@ -12,8 +12,11 @@ from ofapp.migrate.draft import Draft
 from ofapp.migrate.draft import Path as Keys
 from ofapp.migrate.ovs import put_bridge, put_port
 from ofapp.migrate.rules import (
+    OF_HOST,
     OFF,
     READ,
+    STAYS,
+    STP_OFF,
     Ignored,
     Into,
     Lost,
@@ -22,14 +25,13 @@ from ofapp.migrate.rules import (
     flag,
     put_ageing,
     translate,
+    while_on,
     whole,
 )
 from ofapp.migrate.setting import ImportFault, Setting
 from ofapp.migrate.yaml_file import Mapped, read_yaml
 
 DIRECTORY = Path("/etc/netplan")
-_HOST = Ignored("of the host, not of the bridge: it stays where it is, for the LOCAL port")
-_STP_OFF = Ignored("spanning tree is off")
 _UNITS = {"": 1.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -67,7 +69,7 @@ HOST: Rules = {
             *("ipv6-address-token", "ipv6-mtu", "renderer", "match", "set-name", "wakeonlan"),
             *("activation-mode", "emit-lldp", "ra-overrides", "networkmanager"),
         ),
-        _HOST,
+        OF_HOST,
     ),
 }
 """Settings of every interface, which are the host's."""
@@ -78,13 +80,13 @@ DEVICE: Rules = dict.fromkeys(
         *("transmit-checksum-offload", "tcp-segmentation-offload", "generic-receive-offload"),
         *("generic-segmentation-offload", "large-receive-offload", "tcp6-segmentation-offload"),
     ),
-    _HOST,
+    OF_HOST,
 )
 """Settings of an interface that can be a port."""
 
 OVS: Rules = {
     **dict.fromkeys(("mcast-snooping", "rstp", "controller", "other-config", "lacp"), READ),
-    "external-ids": Ignored("stays in force in Open vSwitch"),
+    "external-ids": STAYS,
     "fail-mode": READ,
     "protocols": Ignored("ofapp needs OpenFlow13 among them"),
     "ssl": Ignored("keys stay in Open vSwitch; see the guide for TLS"),
@@ -112,7 +114,7 @@ def netplan(draft: Draft, paths: Sequence[Path]) -> None:
 
 TOP: Rules = {
     **dict.fromkeys(("version", "renderer"), Ignored("of netplan's file")),
-    **dict.fromkeys(("vrfs", "nm-devices", "virtual-ethernets"), _HOST),
+    **dict.fromkeys(("vrfs", "nm-devices", "virtual-ethernets"), OF_HOST),
     "openvswitch": READ,
 }
 _KINDS = ("bridges", "bonds", "vlans", "ethernets", "tunnels", "dummy-devices", "modems", "wifis")
@@ -159,7 +161,7 @@ class _Bridge:
         stp = given.get("stp") or Setting(self._values.where, "stp (default)", True)
         runs = converted(stp, flag)
         self._draft.put((*self._at, "stp", "enabled"), runs, stp)
-        timers = _TIMERS if runs else dict.fromkeys(_TIMERS, _STP_OFF)
+        timers = while_on(_TIMERS, runs, STP_OFF)
         translate(self._draft, self._at, given.values(), {**PARAMETERS, **timers})
         if ageing := given.get("ageing-time"):
             put_ageing(self._draft, self._at, ageing, converted(ageing, _time))

@@ -12,6 +12,9 @@ from ofapp.migrate.ovsdb import Ovs, Row
 from ofapp.migrate.rules import (
     OFF,
     READ,
+    STATE,
+    STAYS,
+    STP_OFF,
     Ignored,
     Into,
     Lost,
@@ -21,6 +24,7 @@ from ofapp.migrate.rules import (
     put_ageing,
     seconds,
     translate,
+    while_on,
     whole,
 )
 from ofapp.migrate.setting import ImportFault, Setting
@@ -29,24 +33,20 @@ from ofapp.migrate.vlans import access_port, trunk_port
 NOTHING: tuple[Any, ...] = (*OFF, [], {})
 CONTROLLER = "tcp:127.0.0.1:6653"
 
-_STATE = Ignored("state, not a setting")
-_STAYS = Ignored("stays in force in Open vSwitch")
-_STP_OFF = Ignored("spanning tree is off")
-
 BRIDGE: Rules = {
     **dict.fromkeys(
         ("controller", "fail_mode", "mirrors", "name", "ports", "protocols", "other_config"), READ
     ),
     **dict.fromkeys(("stp_enable", "rstp_enable", "mcast_snooping_enable"), READ),
-    **dict.fromkeys(("_uuid", "datapath_id", "datapath_version", "rstp_status", "status"), _STATE),
-    **dict.fromkeys(("datapath_type", "external_ids", "ipfix", "netflow", "sflow"), _STAYS),
+    **dict.fromkeys(("_uuid", "datapath_id", "datapath_version", "rstp_status", "status"), STATE),
+    **dict.fromkeys(("datapath_type", "external_ids", "ipfix", "netflow", "sflow"), STAYS),
     "auto_attach": Lost("no 802.1Qcj: give ports their `vlan`", NOTHING),
     "flood_vlans": Lost("each VLAN learns: set `learning: false` on its ports", NOTHING),
     "flow_tables": Lost("remove the limits: ofapp's tables need their space", NOTHING),
 }
 
 BRIDGE_CONFIG: Rules = {
-    **dict.fromkeys(("datapath-id", "hwaddr", "dp-sn", "disable-in-band", "in-band-queue"), _STAYS),
+    **dict.fromkeys(("datapath-id", "hwaddr", "dp-sn", "disable-in-band", "in-band-queue"), STAYS),
     "dp-desc": Into("description"),
     "mac-aging-time": READ,
     "mac-table-size": Into("fdb_max_learned", whole),
@@ -78,9 +78,9 @@ PORT: Rules = {
     "fake_bridge": Lost("no bridge in a bridge: it is an access port of its VLAN", NOTHING),
     **dict.fromkeys(
         ("_uuid", "bond_active_slave", "rstp_statistics", "rstp_status", "statistics", "status"),
-        _STATE,
+        STATE,
     ),
-    **dict.fromkeys(("external_ids", "mac"), _STAYS),
+    **dict.fromkeys(("external_ids", "mac"), STAYS),
     "protected": Into("isolated", flag),
     "qos": Ignored("shaping stays in force in Open vSwitch; frames use the default queue"),
     "cvlans": Lost("no 802.1ad: ports have 802.1Q VLANs", NOTHING),
@@ -89,7 +89,7 @@ PORT: Rules = {
     "bond_downdelay": Ignored("a link is left as soon as it is down"),
 }
 PORT_CONFIG: Rules = {
-    **dict.fromkeys(("hwaddr", "transient"), _STAYS),
+    **dict.fromkeys(("hwaddr", "transient"), STAYS),
     "priority-tags": Lost("frames leave untagged, without a priority tag", ("if-nonzero", *OFF)),
     "qinq-ethtype": Lost("no 802.1ad"),
     "mcast-snooping-flood": READ,
@@ -138,7 +138,7 @@ INTERFACE: Rules = {
             *("duplex", "error", "ifindex", "lacp_current", "link_resets", "link_speed"),
             *("link_state", "mac_in_use", "mtu", "ofport", "statistics", "status"),
         ),
-        _STATE,
+        STATE,
     ),
     **dict.fromkeys(
         (
@@ -147,7 +147,7 @@ INTERFACE: Rules = {
             *("ingress_policing_rate", "mac", "mtu_request", "name", "ofport_request"),
             *("options", "other_config", "type"),
         ),
-        _STAYS,
+        STAYS,
     ),
     "lldp": Lost("switch it off there, and on here: `lldp: {enabled: true}`", NOTHING),
 }
@@ -175,8 +175,8 @@ def put_bridge(draft: Draft, at: Path, row: Row, where: str) -> None:
         draft.change(source, "ofapp runs RSTP, which also speaks STP")
     rules = {
         **BRIDGE_CONFIG,
-        **(BRIDGE_STP if stp and not rstp else dict.fromkeys(BRIDGE_STP, _STP_OFF)),
-        **(BRIDGE_RSTP if rstp else dict.fromkeys(BRIDGE_RSTP, _STP_OFF)),
+        **while_on(BRIDGE_STP, stp and not rstp, STP_OFF),
+        **while_on(BRIDGE_RSTP, rstp, STP_OFF),
     }
     _translate(draft, at, config, rules)
     if ageing := config.get("mac-aging-time"):

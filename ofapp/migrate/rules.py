@@ -49,6 +49,11 @@ class Read:
 Rule = Into | Lost | Ignored | Read
 Rules = Mapping[str, Rule]
 READ = Read()
+STATE = Ignored("state, not a setting")
+COUNTED = Ignored("ofapp always counts")
+OF_HOST = Ignored("of the host, not of the bridge: it stays where it is, for the LOCAL port")
+STP_OFF = Ignored("spanning tree is off")
+STAYS = Ignored("stays in force in Open vSwitch")
 OFF = (None, False, 0, "0", "off", "no", "", "none", "false")
 """Values by which an option is off."""
 
@@ -66,6 +71,11 @@ def translate(draft: Draft, at: Path, settings: Iterable[Setting], rules: Rules)
                 draft.ignore(setting, reason)
             case None:
                 draft.lose(setting, "this key is unknown to `ofapp import`: check it by hand")
+
+
+def while_on(rules: Rules, on: bool, otherwise: Ignored) -> Rules:
+    """The rules of a protocol's settings, which are not needed while the protocol is off."""
+    return rules if on else dict.fromkeys(rules, otherwise)
 
 
 def converted(setting: Setting, of: Callable[[Any], Any]) -> Any:

@@ -13,6 +13,7 @@ from os_ken.ofproto.ofproto_v1_3 import (
     OFPFC_ADD,
     OFPFC_DELETE,
     OFPFC_DELETE_STRICT,
+    OFPFC_MODIFY_STRICT,
     OFPFF_CHECK_OVERLAP,
     OFPFF_RESET_COUNTS,
     OFPFF_SEND_FLOW_REM,

@@ -28,6 +28,7 @@ from tests.cluster.partners import Partner, Rate
 from tests.cluster.wires import Wires
 from tests.cluster.writers import Log
 from tests.support.background import Background, Closable
+from tests.support.controller import Reply
 from tests.support.lab import Host, Stream, frame, sh
 from tests.support.ownswitch import BRIDGE, ControllerInside, OwnSwitch, dropped
 from tests.support.waiting import wait_for
@@ -41,19 +42,25 @@ HELLO = 2.0
 STP = "01:80:c2:00:00:00"
 
 
+FABRIC = "pod"
+
 DPID = 0x0C00_0000_0000
 """Of the switch before the first."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """etcd: whether controllers are members of a cluster; bonds: whether there are partners."""
+    """etcd: whether controllers are members of a cluster; bonds: whether there are partners.
+
+    fabric: whether all switches are one bridge.
+    """
 
     switches: int
     members: int
     etcd: bool = True
     stp: bool = True
     bonds: bool = False
+    fabric: bool = False
 
 
 class Member(ControllerInside):
@@ -72,11 +79,30 @@ class Member(ControllerInside):
         own = {"stp": {"enabled": plan.stp}, "lldp": {"enabled": plan.stp}}
         bonds = zip(range(1, plan.switches + 1), BONDS, strict=False) if plan.bonds else ()
         bridges = {f"{DPID + at:016x}": {"lags": Partner.lag(rate)} for at, rate in bonds}
-        self.configure(yaml.safe_dump({"defaults": own, "bridges": bridges}))
+        members = {
+            f"s{at}": {"bridge": f"{DPID + at:016x}", "links": ["cable*"]}
+            for at in range(1, plan.switches + 1)
+        }
+        file: dict[str, Any] = {"defaults": own, "bridges": bridges}
+        if plan.fabric:
+            file["fabrics"] = {FABRIC: {"members": members}}
+        self.configure(yaml.safe_dump(file))
 
     @property
     def target(self) -> str:
         return f"tcp:{self.address}:{self.ofp_port}"
+
+    def patiently(self, method: str, path: str, body: object = None) -> Reply:
+        """One request, repeated as long as the answer is 503: no member serves the switch yet, as
+        it is on its way to another one, or etcd has no leader just now."""
+
+        def answer() -> Reply | None:
+            reply = self.api(method, path, body)
+            return None if reply.status == 503 else reply
+
+        reply = wait_for(answer, f"another answer than 503 to {method} {path}", seconds=30)
+        assert reply is not None
+        return reply
 
     def cut(self, *nets: str) -> None:
         """Take its cables to these networks away."""
@@ -254,7 +280,12 @@ class Site:
 
     def usual(self, switch: Switch) -> str:
         """The name of the member that a switch falls to while all are there."""
-        return line([Candidate(one.name) for one in self.members], switch.dpid).order[0]
+        dpid = self.bridge_of(switch).dpid
+        return line([Candidate(one.name) for one in self.members], dpid).order[0]
+
+    def bridge_of(self, switch: Switch) -> Switch:
+        """The switch whose bridge it belongs to: its own, or the first one of the fabric."""
+        return self.switches[0] if self.plan.fabric else switch
 
     def balanced(self) -> bool:
         """Whether each switch is there, and in line: nothing is on its way to anybody."""
@@ -267,7 +298,7 @@ class Site:
 
     def in_line(self, member: Member, switch: Switch) -> bool:
         """Whether that member says so of the switch."""
-        reply = member.api("GET", f"/v1/bridges/{switch.bridge.dpid16}")
+        reply = member.api("GET", f"/v1/bridges/{self.bridge_of(switch).bridge.dpid16}")
         return bool(reply.status == 200 and reply.body["connected"] and reply.body["in_line"])
 
     def well(self) -> bool:
@@ -277,7 +308,9 @@ class Site:
 
     def tree(self, member: Member, switch: Switch) -> dict[str, Any]:
         """What spanning tree must not change: bridge and root, ports' roles and states."""
-        answer = member.get(f"/v1/bridges/{switch.bridge.dpid16}/stp")
+        reply = member.patiently("GET", f"/v1/bridges/{switch.bridge.dpid16}/stp")
+        assert reply.status == 200, reply
+        answer = reply.body
         ports = {port["name"]: (port["role"], port["state"]) for port in answer["ports"]}
         return {"bridge": answer["bridge_id"], "root": answer["root_id"], "ports": ports}
 
@@ -325,6 +358,11 @@ def clustered(members: int = 3, switches: int = 2) -> Site:
 def ring(members: int = 3) -> Site:
     """Three switches with partners, and a cluster; with one member just a controller."""
     return _made(Plan(3, members, etcd=members > 1, bonds=True))
+
+
+def fabric(members: int = 3) -> Site:
+    """Three switches in a ring that are one bridge, and a cluster."""
+    return _made(Plan(3, members, fabric=True))
 
 
 def _made(plan: Plan) -> Site:
@@ -377,6 +415,8 @@ def _join(one: Switch, port: int, other: Switch, far: int) -> None:
         *("peer", "name", ends[1], "netns", other.namespace),
     )
     sh("ip", "-n", other.namespace, "link", "set", ends[1], "up")
+    for switch, end in ((one, ends[0]), (other, ends[1])):  # a fabric's frames are longer
+        sh("ip", "-n", switch.namespace, "link", "set", end, "mtu", 1600)
     one.add_port(ends[0], port)
     other.add_port(ends[1], far)
 

@@ -96,8 +96,9 @@ class Watch:
         number = next(self._numbers)
         mac = f"02:0d:{switch.number:02x}:00:{number >> 8:02x}:{number & 255:02x}"
         path = f"/v1/bridges/{switch.bridge.dpid16}/fdb/0/{mac}"
-        reply = self.site.owner(switch).api("PUT", path, {"port": switch.listener.plug})
-        assert reply.status == 201, reply
+        owner = self.site.owner(switch)
+        reply = owner.patiently("PUT", path, {"port": switch.listener.plug})
+        assert reply.status in (200, 201), reply
         return path
 
     def newcomers(self, *switches: Switch, seconds: float = 60) -> None:
@@ -137,7 +138,7 @@ class Watch:
         seen.bonds_dropped += sum(stream.dropped() for stream in bonds)
         seen.doubled = sum(stream.doubled() for stream in (*self._streams, *bonds))
         for switch, path in self._static.items():
-            seen.forgotten += site.owner(switch).api("DELETE", path).status != 204
+            seen.forgotten += site.owner(switch).patiently("DELETE", path).status != 204
         seen.silence = max(hellos.longest() for hellos in self._hellos)
         for switch, before in self._before.items():
             after = site.tree(site.owner(switch), switch)

@@ -221,7 +221,7 @@ def test_another_nic_and_ports_are_added_and_taken_out_again(applied: Site) -> N
             assert f"unplug {port} from br0" in log
         assert site.vsctl("list-ports", "br0") == "eth0"
         assert "tap7" not in site.run("ip", "link")
-        assert site.reachable()
+        wait_for(site.reachable, "the host to be reached by eth0 alone", seconds=10)
     finally:
         site.run("ip", "link", "del", "eth1")
 

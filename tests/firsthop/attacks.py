@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from tests.support.firsthop.bed import Guest, Lan
 from tests.support.firsthop.daemon import Daemon
 from tests.support.firsthop.servers import GATEWAY, GATEWAY6
+from tests.support.waiting import wait_for
 
 Words = tuple[str, ...]
+
+FREE = "fd00:211::77"
+"""An address that is used in no other way."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,14 @@ class Attack:
 
     claims: what is reported of it as refused, any of these; none of what the controller drops by
     itself, and counts.  provoke: what makes it act, if it waits for others' frames.
+    outcome: what the victim has achieved by then all the same.
     """
 
     name: str
     command: Callable[[Lan], Words]
     claims: tuple[str, ...]
     provoke: Callable[[Lan], None] | None = None
+    outcome: Callable[[Lan], None] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -85,10 +91,19 @@ def _look_for_the_gateway(lan: Lan) -> None:
 
 
 def _take_an_address(lan: Lan) -> None:
-    """Duplicate address detection of an address that is free."""
-    words = "fd00:211::77/64", "dev", "eth0"
-    victim(lan).run("ip", "addr", "del", *words, check=False)
-    victim(lan).run("ip", "addr", "add", *words)
+    """Duplicate address detection of an address that is free, again where it has failed."""
+    words = f"{FREE}/64", "dev", "eth0"
+    shown = victim(lan).run("ip", "-6", "addr", "show", "dev", "eth0", "to", FREE)
+    if "tentative" not in shown or "dadfailed" in shown:
+        victim(lan).run("ip", "addr", "del", *words, check=False)
+        victim(lan).run("ip", "addr", "add", *words)
+
+
+def _took_an_address(lan: Lan) -> None:
+    """Wait until the victim has the address and uses it; take it away again."""
+    wait_for(lambda: FREE in victim(lan).addresses(), f"{FREE} at {victim(lan).namespace}")
+    wait_for(lambda: victim(lan).reaches(GATEWAY6, source=FREE), f"the gateway from {FREE}")
+    victim(lan).run("ip", "addr", "del", f"{FREE}/64", "dev", "eth0")
 
 
 ROGUE = (
@@ -150,7 +165,7 @@ ATTACKS = [
         _words("atk6-redir6 eth0 {victim6} fd99::1 {router} {me6}"),
         ("redirect", "source", "nd"),
     ),
-    Attack("dos-new-ip6", _words("atk6-dos-new-ip6 eth0"), ND, _take_an_address),
+    Attack("dos-new-ip6", _words("atk6-dos-new-ip6 eth0"), ND, _take_an_address, _took_an_address),
     Attack("kill_router6", _words("timeout 12 atk6-kill_router6 eth0 *"), ROUTER),
 ]
 """All of them; the gate runs `REPRESENTATIVE` only.

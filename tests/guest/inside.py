@@ -117,7 +117,8 @@ def _packet_ins(controller: Controller) -> int:
     return sum(value for name, value in counters.items() if "packet_in" in name)
 
 
-def _start_openvswitch() -> None:
+def start_openvswitch() -> None:
+    """Start it when it can have upcall handlers."""
     wait_for(lambda: time.monotonic() > HANDLERS_FROM, "upcall handlers", seconds=HANDLERS_FROM)
     sh("/usr/share/openvswitch/scripts/ovs-ctl", "start", "--system-id=random")
 
@@ -131,7 +132,7 @@ def main() -> None:
         sh("ip", "link", "set", "lo", "up")
         controller.start()
         facts["controller_up"] = time.monotonic()
-        _start_openvswitch()
+        start_openvswitch()
         lab = Lab(datapath="system")
         pairs = {
             "ofapp": of_ofapp(lab, controller, facts),

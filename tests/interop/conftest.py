@@ -12,6 +12,8 @@ from tests.support.controller import Controller
 from tests.support.network import Network
 from tests.support.stp_peers import TIMERS
 
+Controller.preloaded = True
+
 A, B = 0x51A1, 0x51B2
 """Datapath ids of the two bridges of `ofapp`; A is the better root."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,9 +33,15 @@ class Row(NamedTuple):
         """A later run replaces the row of the same key."""
         return self.part, self.source, self.tests
 
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Rows are sorted by this: a part's versions in their order, so 3.9 before 3.14."""
+        numbers = [int(number) for number in re.findall(r"\d+", self.version)]
+        return self.part, numbers, self.source, self.tests
+
 
 def write(rows: Iterable[Row]) -> None:
-    """Put the rows into the pages that have the markers; rows of other runs stay."""
+    """Merge the rows into the table of each page that has the markers."""
     new = list(rows)
     for page in PAGES:
         text = page.read_text() if page.exists() else ""
@@ -51,5 +58,5 @@ def _rows(table: str) -> list[Row]:
 
 def _table(rows: list[Row]) -> str:
     kept = {row.key: row for row in rows}
-    lines = [HEAD, ["---"] * len(HEAD), *(kept[key] for key in sorted(kept))]
+    lines = [HEAD, ["---"] * len(HEAD), *sorted(kept.values(), key=lambda row: row.place)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"

@@ -1,7 +1,8 @@
 """Other tiers pass with other versions of Open vSwitch, Python, etcd and ofapp's libraries.
 
 The tiers themselves run with this machine's versions, which are Debian 12's and the oldest.  Here
-the newest Open vSwitch runs always, and all else with the thorough tests: it takes too long.
+the newest Open vSwitch and the newest Python run always, with most tests (see `LEFT_OUT`), and all
+else with the thorough tests: it takes too long.
 """
 
 from __future__ import annotations
@@ -19,18 +20,24 @@ from tests.matrix.pythons import Python
 from tests.support import roots
 
 BUILT_ETCD = "3.6.16"
+OF_ETCD = ["unit/cluster", "cluster"]
+"""What etcd is tried with: a minute, then ten."""
 HERE = Python(Path(sys.prefix))
-LONG = [pytest.param(suite, marks=pytest.mark.thorough) for suite in roots.SUITES]
+NEWEST = roots.SUITES[-1]
+SUITES = [
+    pytest.param(suite, marks=() if suite == NEWEST else pytest.mark.thorough)
+    for suite in roots.SUITES
+]
 
 
-@pytest.mark.parametrize("suite", [*LONG[:-1], "sid"])
+@pytest.mark.parametrize("suite", SUITES)
 def test_open_vswitch(run: Run, suite: str) -> None:
     there = programs.open_vswitch(suite)
     version = _said(f"{there['PATH']}/ovs-vswitchd", "--version").split()[-1]
     run("vswitchd", "Open vSwitch", version, f"Debian {suite}", HERE, there)
 
 
-@pytest.mark.parametrize("suite", LONG)
+@pytest.mark.parametrize("suite", SUITES)
 def test_python(run: Run, suite: str) -> None:
     python = pythons.of_suite(suite)
     version = _said(*python.command("--version")).split()[-1]
@@ -49,13 +56,15 @@ def test_a_python_that_no_suite_has(run: Run, version: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("suite", roots.SUITES)
-def test_etcd(run: Run, suite: str) -> None:
-    _run_etcd(run, f"Debian {suite}", programs.etcd(suite))
+@pytest.mark.parametrize("tier", OF_ETCD)
+def test_etcd(run: Run, tier: str, suite: str) -> None:
+    _run_etcd(run, tier, f"Debian {suite}", programs.etcd(suite))
 
 
 @pytest.mark.thorough
-def test_an_etcd_that_no_suite_has(run: Run) -> None:
-    _run_etcd(run, "its source", etcds.built(BUILT_ETCD))
+@pytest.mark.parametrize("tier", OF_ETCD)
+def test_an_etcd_that_no_suite_has(run: Run, tier: str) -> None:
+    _run_etcd(run, tier, "its source", etcds.built(BUILT_ETCD))
 
 
 @pytest.mark.thorough
@@ -69,9 +78,9 @@ def test_the_newest_libraries(run: Run, tier: str) -> None:
     run(tier, "Libraries", version, "PyPI", python)
 
 
-def _run_etcd(run: Run, source: str, there: dict[str, str]) -> None:
+def _run_etcd(run: Run, tier: str, source: str, there: dict[str, str]) -> None:
     version = _said(f"{there['PATH']}/etcd", "--version").split()[2]
-    run("cluster", "etcd", version, source, HERE, there)
+    run(tier, "etcd", version, source, HERE, there)
 
 
 def _said(*command: str) -> str:

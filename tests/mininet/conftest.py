@@ -9,6 +9,8 @@ import pytest
 from tests.support.controller import Controller
 from tests.support.lab import Lab
 
+Controller.preloaded = True
+
 
 @pytest.fixture
 def network(lab: Lab, controller: Controller) -> Callable[..., Lab]:

@@ -6,13 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from ofapp.bench.bed import clean, port_names
 from ofapp.bench.model import Results, read
+from ofapp.bench.profile.perf import count
 from tests.support.lab import sh, vsctl
 from tests.support.waiting import wait_for
 
@@ -20,14 +21,17 @@ TAG = f"ob{os.getpid() % 100_000}"
 NIC = f"{TAG}x"
 
 
+ASKED = ("run", "--repeat", 1, "--seconds", 0.1)
+
+
 def bench(*words: object) -> list[str]:
     return [sys.executable, "-m", "ofapp", "bench", *map(str, words), "--tag", TAG]
 
 
-def measured(out: Path, *words: object) -> Results:
+def measured(out: Path, *words: object, asked: Sequence[object] = ASKED) -> Results:
     """The results of a run that went well."""
     done = subprocess.run(
-        bench("run", "--out", out, "--repeat", 1, "--seconds", 0.1, *words),
+        bench(*asked, "--out", out, *words),
         capture_output=True,
         text=True,
         timeout=100,
@@ -80,6 +84,37 @@ def test_devices_side_by_side_are_made_anew_now_and_then(tmp_path):
         mine = [sample for sample in found.samples if sample.device == device]
         assert [sample.repetition for sample in mine] == list(range(11))
         assert all(sample.values["rate"] > 0 for sample in mine)
+    assert rests() == []
+
+
+def test_a_profile_tells_a_bridge_from_a_wire(tmp_path):
+    duts = [word for dut in ("wire", "linux", "normal") for word in ("--dut", dut)]
+    found = measured(tmp_path, *duts, asked=("profile", "--quick"))
+    cost = {
+        (sample.device, sample.at["addresses"]): sample.values
+        for sample in found.samples
+        if sample.test == "profile"
+    }
+    assert len(cost) == 6
+    for hosts in (2, 2048):
+        wire, bridge, switch = (
+            cost[device, hosts] for device in ("wire", "Linux bridge", "OVS NORMAL netdev")
+        )
+        assert wire["bridge_ns"] < bridge["bridge_ns"] / 10
+        assert 20 < bridge["bridge_ns"] < 20_000
+        assert switch["bridge_ns"] > 0
+        assert switch["driver_ns"] > bridge["driver_ns"]  # its ports are system calls
+        assert bridge["unknown"] == 0
+    loads = [sample for sample in found.samples if sample.test == "occupancy"]
+    assert {sample.device for sample in loads} == {"wire", "Linux bridge", "OVS NORMAL netdev"}
+    assert all(0 <= sample.values["cores"] < (os.cpu_count() or 1) for sample in loads)
+    assert ";cpu-clock;" in count(["cpu-clock"])
+    counted = "bridge_misses" in bridge
+    assert counted != any("cache-misses" in note for note in found.notes)
+    markdown = (tmp_path / "report.md").read_text()
+    assert "2,048 hosts (after Varis, tables 1 and 2)" in markdown
+    assert "### Latency against CPU occupancy" in markdown
+    assert {"profile.svg", "occupancy.svg"} <= {path.name for path in tmp_path.iterdir()}
     assert rests() == []
 
 

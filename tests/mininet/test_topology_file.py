@@ -15,6 +15,7 @@ TOPOLOGIES = {  # what to ask for: switches, hosts, links among switches
     "mesh,5": (5, 5, 10),
     "tree,3,2": (7, 8, 6),
     "dual_homed,3,2": (5, 6, 7),
+    "fabric": (3, 3, 3),
     "bond,3,1": (2, 2, 3),
     "legacy,3": (4, 4, 4),
     "multicast": (2, 5, 1),

@@ -5,6 +5,7 @@ No registry is asked: a root of the same Debian release stands in for the base i
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -22,6 +23,12 @@ BASE = "docker.io/library/debian:12-slim"
 COMMIT = "0123abc"
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 BUILD_SECONDS = 1800
+BILL = "/opt/ofapp/share/ofapp/ofapp.cdx.json"
+DISTRIBUTIONS = """
+from importlib.metadata import distributions
+for one in distributions(path=["/opt/ofapp/lib/python3.11/site-packages"]):
+    print(one.metadata["Name"], one.version)
+"""
 
 Buildah = Callable[..., str]
 
@@ -77,6 +84,26 @@ def image(buildah: Buildah, tmp_path_factory: pytest.TempPathFactory) -> str:
         *("--build-arg", f"OFAPP_COMMIT={COMMIT}", REPOSITORY),
     )
     return "ofapp"
+
+
+def test_the_bill_of_materials_names_all_packages(buildah: Buildah, image: str) -> None:
+    """Debian's and Python's, as dpkg and Python list them in the image."""
+    container = buildah("from", "--pull-never", image)
+
+    def said(*words: str) -> list[str]:
+        return buildah("run", "--isolation=chroot", container, "--", *words).splitlines()
+
+    bill = json.loads("\n".join(said("cat", BILL)))
+    listed: dict[str, set[tuple[str, str]]] = {}
+    for part in bill["components"]:
+        kind = part["purl"].partition("/")[0]
+        listed.setdefault(kind, set()).add((part["name"], part["version"]))
+    assert listed.keys() == {"pkg:deb", "pkg:pypi", "pkg:npm"}
+    packages = said("dpkg-query", "--show", "--showformat=${Package} ${Version}\n")
+    assert listed["pkg:deb"] == {tuple(line.split()) for line in packages}
+    wheels = {tuple(line.split()) for line in said("python", "-c", DISTRIBUTIONS)}
+    assert {name for name, _ in wheels} >= {"ofapp", "os-ken", "pydantic"}
+    assert listed["pkg:pypi"] == {one for one in wheels if one[0] != "ofapp"}
 
 
 def test_the_image_runs_a_bridge(buildah: Buildah, image: str) -> None:

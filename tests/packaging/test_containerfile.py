@@ -42,4 +42,8 @@ def test_it_does_not_run_as_root_and_holds_the_pinned_versions() -> None:
     after = [name for name, _ in instructions()]
     assert after.index("USER") > max(n for n, name in enumerate(after) if name == "RUN")
     assert any("install --no-cache-dir -r" in command for command in arguments("RUN"))
-    assert all(":12-slim" in base for base in arguments("FROM"))
+    assert arguments("FROM") == [
+        "docker.io/library/debian:12-slim AS base",
+        "base AS build",
+        "base",
+    ]

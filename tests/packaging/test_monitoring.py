@@ -28,6 +28,9 @@ DASHBOARDS = ("fleet", "switch", "spanning-tree", "multicast")
 BRIDGE = 'bridge="br0"'
 PORT = f'{BRIDGE}, port="eth1"'
 LAG = f'{BRIDGE}, lag="lag0"'
+FABRIC = 'fabric="mesh"'
+MEMBER = f'{FABRIC}, member="s1"'
+LINK = f'{FABRIC}, one="s1/eth1", other="s2/eth2"'
 CONNECTED = {f"ofapp_bridge_connected{{{BRIDGE}}}": "1x60"}
 _RATES = {f"ofapp_port_receive_frames_total{{{PORT}}}": "0+60000x60"}
 _SPEED = {f"ofapp_port_speed_bytes_per_second{{{PORT}}}": "125000000x60"}
@@ -68,6 +71,10 @@ WELL = {
     f"ofapp_lag_members_distributing{{{LAG}}}": "2x60",
     f'ofapp_lag_member_state{{{LAG}, port="eth2", state="standby"}}': "1x60",
     f'ofapp_lag_member_state{{{LAG}, port="eth1", state="standby"}}': "0x60",
+    f"ofapp_fabric_member_ready{{{MEMBER}}}": "1x60",
+    f"ofapp_fabric_link_carries{{{LINK}}}": "1x60",
+    f"ofapp_fabric_link_failures_total{{{LINK}}}": "0x30 1x30",
+    f"ofapp_fabric_paused{{{FABRIC}}}": "0x60",
     'ofapp_cluster_member{member="m1", state="ready", instance="m1"}': "1x60",
     'ofapp_cluster_member{member="m2", state="ready", instance="m1"}': "1x60",
     # One member is cut off from etcd: the other knows more.
@@ -109,6 +116,10 @@ ILL = {
         f"ofapp_lag_members_distributing{{{LAG}}}": "0x60",
     },
     "OfappAggregationDegraded": {f"ofapp_lag_members_distributing{{{LAG}}}": "1x60"},
+    "OfappFabricMemberNotReady": {f"ofapp_fabric_member_ready{{{MEMBER}}}": "0x60"},
+    "OfappFabricLinkUnused": {f"ofapp_fabric_link_carries{{{LINK}}}": "0x60"},
+    "OfappFabricLinkFlaps": {f"ofapp_fabric_link_failures_total{{{LINK}}}": "0x30 1+1x30"},
+    "OfappFabricPaused": {f"ofapp_fabric_paused{{{FABRIC}}}": "1x60"},
     "OfappMemberGone": {
         'ofapp_cluster_member{member="m2", state="ready", instance="m1"}': "1x10 stale",
         'ofapp_cluster_member{member="m2", state="gone", instance="m1"}': "_x11 0x60",

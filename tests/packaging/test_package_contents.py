@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from configparser import ConfigParser
 from fnmatch import fnmatch
 from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 
-MOST_BYTES = 20 * 1024**2
+from tests.packaging.conftest import build_package
+from tests.packaging.machine import REPOSITORY
+
+MOST_BYTES = 20_000_000
 SITE = "usr/lib/ofapp/lib/python3*/site-packages"
 
 
@@ -26,6 +30,10 @@ def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(unpacked: Path) -> Path:
     (found,) = unpacked.glob(SITE)
     return found
+
+
+def field(package: Path, name: str) -> str:
+    return subprocess.check_output(["dpkg-deb", "--field", package, name], text=True).strip()
 
 
 def document(unpacked: Path, name: str) -> str:
@@ -46,6 +54,27 @@ def test_it_is_small_and_byte_code_is_made_where_it_is_installed(unpacked: Path)
     files = [path for path in unpacked.rglob("*") if path.is_file() and not path.is_symlink()]
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
     assert not [path for path in files if path.suffix == ".pyc"]
+
+
+def test_the_maintainer_is_the_one_that_is_declared(package: Path, unpacked: Path) -> None:
+    setup = ConfigParser()
+    setup.read(REPOSITORY / "setup.cfg")
+    declared = setup["metadata"]
+    maintainer = f"{declared['maintainer']} <{declared['maintainer_email']}>"
+    assert field(package, "Maintainer") == maintainer
+    assert f"\nUpstream-Contact: {maintainer}\n" in document(unpacked, "copyright")
+
+
+def test_the_build_takes_another_maintainer(tmp_path: Path) -> None:
+    """By the variables of Debian's tools; the contact of the authors stays."""
+    given = {"DEBFULLNAME": "R & D/Net", "DEBEMAIL": "net@example.org"}
+    built = build_package(tmp_path, given)
+    assert built.returncode == 0, built.stderr
+    (package,) = tmp_path.glob("*.deb")
+    assert field(package, "Maintainer") == "R & D/Net <net@example.org>"
+    refused = build_package(tmp_path, {"DEBEMAIL": "R & D <net@example.org>"})
+    assert refused.returncode == 1
+    assert "DEBEMAIL" in refused.stderr
 
 
 def test_the_bill_of_materials_names_what_is_shipped(unpacked: Path, site: Path) -> None:

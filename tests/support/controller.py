@@ -86,7 +86,7 @@ class Controller:
             else:
                 own = [str(self.program)]
                 if not self.program.exists():
-                    own = [sys.executable, "-m", "ofapp.launcher.manager"]
+                    own = [sys.executable, "-P", "-m", "ofapp.launcher.manager"]  # by PYTHONPATH
                 self._process = subprocess.Popen(
                     [*own, *arguments],
                     cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Start controllers as forks of a process that has everything imported; see `preloaded`."""
+"""Start programs as forks of a process that has everything imported; see `preloaded`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
+MANAGER = "ofapp.launcher.manager"
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+_one_at_a_time = threading.Lock()
 
 
 class Fork:
@@ -34,11 +37,11 @@ class Fork:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait for its end; subprocess.TimeoutExpired."""
-        end = time.monotonic() + timeout
+        begun = time.monotonic()
         while (status := self.poll()) is None:
-            if time.monotonic() > end:
+            if timeout is not None and time.monotonic() > begun + timeout:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout)
             time.sleep(0.01)
         return status
@@ -48,23 +51,44 @@ class Fork:
         if self.poll() is None:
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         """End it at once."""
         self.send_signal(signal.SIGKILL)
 
 
-def fork(arguments: list[str], cwd: Path, environment: Mapping[str, str], output: int) -> Fork:
-    """Start `ofapp-manager` with these arguments, in the caller's network namespace."""
-    request = {"arguments": arguments, "cwd": str(cwd), "environment": dict(environment)}
+def fork(
+    arguments: list[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    output: int,
+    error: int | None = None,
+    program: str = MANAGER,
+) -> Fork:
+    """Start a program with these arguments, in the caller's network namespace.
+
+    program: a module that has a `main`; error: its standard error, which is `output` if None.
+    """
+    request = {
+        "arguments": [program, *arguments],
+        "cwd": str(cwd),
+        "environment": dict(environment),
+    }
     with ExitStack() as files:
         null = files.enter_context(open(os.devnull, "rb"))
         network = files.enter_context(open("/proc/thread-self/ns/net", "rb"))
-        fds = array.array("i", [null.fileno(), output, output, network.fileno()])
-        server = _server()
-        server.sendmsg(
-            [json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)]
+        fds = array.array(
+            "i", [null.fileno(), output, output if error is None else error, network.fileno()]
         )
-        return Fork(int(server.recv(64)))
+        with _one_at_a_time:  # or a thread takes the answer to another's request
+            server = _server()
+            server.sendmsg(
+                [json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)]
+            )
+            return Fork(int(server.recv(64)))
 
 
 @cache

@@ -144,9 +144,10 @@ class Host:
         self.run("ip", "link", "set", "eth0", "arp", "off")
         self.run("sysctl", "-q", "-w", "net.ipv6.conf.eth0.disable_ipv6=1")
 
-    def reaches(self, address: str, seconds: int = 2) -> bool:
-        """Whether one echo request is answered."""
-        ping = ("ping", "-n", "-q", "-c", 1, "-W", seconds, address)
+    def reaches(self, address: str, seconds: int = 2, source: str = "") -> bool:
+        """Whether one echo request is answered; source: its source address."""
+        from_ = ("-I", source) if source else ()
+        ping = ("ping", "-n", "-q", "-c", 1, "-W", seconds, *from_, address)
         return " 1 received" in self.run(*ping, check=False)
 
     def wire(self) -> Wire:

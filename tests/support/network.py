@@ -36,8 +36,8 @@ class Cable:
 class Network(Lab):
     """A laboratory whose names begin with `prefix`."""
 
-    def __init__(self, prefix: str) -> None:
-        super().__init__()
+    def __init__(self, prefix: str, datapath: str = "netdev") -> None:
+        super().__init__(datapath)
         self.tag = prefix + self.tag[2:]
         self.cables: list[Cable] = []
         self.peers: list[Peer] = []

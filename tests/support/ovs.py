@@ -26,7 +26,8 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from tests.support import logs
@@ -51,17 +52,19 @@ def missing() -> str | None:
 def read_pcap(path: Path, offset: int) -> tuple[list[bytes], int]:
     """Frames of the pcap file *path* from *offset* on, and the offset after them."""
     frames: list[bytes] = []
+    start, at = max(offset, 24), 0
     if not path.exists():
         return frames, offset
-    data = path.read_bytes()
-    at = max(offset, 24)
+    with path.open("rb") as file:
+        file.seek(start)
+        data = file.read()
     while at + 16 <= len(data):
         (length,) = struct.unpack_from("<I", data, at + 8)
         if at + 16 + length > len(data):
             break
         frames.append(data[at + 16 : at + 16 + length])
         at += 16 + length
-    return frames, at
+    return frames, start + at
 
 
 class VSwitchd:
@@ -113,6 +116,8 @@ class VSwitchd:
         """As a crash and restart of ovs-vswitchd: no flow survives, the database does."""
         self.stop_switch(signal.SIGKILL)
         self.start()
+        for path in self.dir.glob("*.mgmt"):  # the killed one has left its sockets
+            wait_for(partial(accepts, path), f"{path.name} to be served")
 
     @contextlib.contextmanager
     def stalled(self) -> Iterator[None]:
@@ -212,10 +217,12 @@ class VSwitchd:
 
     # --- bridges ------------------------------------------------------------------------------
 
-    def add_bridge(self, *, ports: int = 0, dpid: int | None = None) -> Bridge:
+    def add_bridge(
+        self, *, ports: int = 0, dpid: int | None = None, name: str | None = None
+    ) -> Bridge:
         """A new bridge in secure mode that speaks OpenFlow 1.3, with *ports* dummy ports."""
         self._bridges += 1
-        name = f"br{self._bridges}"
+        name = name or f"br{self._bridges}"
         bridge = Bridge(self, name, self._bridges if dpid is None else dpid)
         self.vsctl(
             *("add-br", name, "--", "set", "Bridge", name, "datapath_type=dummy"),
@@ -293,6 +300,16 @@ class Bridge:
             f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap",
         )
         self._names[number] = name
+
+    def add_ports(self, ports: Mapping[int, tuple[str, ...]]) -> None:
+        """Plug in several at once; each has its name, and settings of its interface."""
+        command: list[str] = []
+        for number, (name, *settings) in ports.items():
+            pcap = f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap"
+            command += ["--", "add-port", self.name, name, "--", "set", "Interface", name]
+            command += ["type=dummy", f"ofport_request={number}", pcap, *settings]
+            self._names[number] = name
+        self.switch.vsctl(*command[1:])
 
     def del_port(self, number: int) -> None:
         """Unplug the port."""
@@ -396,6 +413,17 @@ class Bridge:
         """And the lease."""
         lines = self.switch.ofctl("dump-flows", "--no-names", self.name).splitlines()
         return [parse_flow(line) for line in lines if "cookie=" in line]
+
+    def limit_table(self, table: int, flows: int) -> None:
+        """Let a table hold so many flows; the switch refuses others."""
+        self.switch.vsctl(
+            *("--id=@t", "create", "Flow_Table", f"flow_limit={flows}", "overflow_policy=refuse"),
+            *("--", "set", "Bridge", self.name, f"flow_tables:{int(table)}=@t"),
+        )
+
+    def unlimit_tables(self) -> None:
+        """Let tables hold what they can."""
+        self.switch.vsctl("clear", "Bridge", self.name, "flow_tables")
 
     def groups(self) -> dict[int, set[int | str]]:
         """Group id -> the ports of its buckets (name of a reserved port as it is)."""

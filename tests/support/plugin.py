@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 settings.register_profile("ofapp", deadline=None, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 # Another Python or Open vSwitch is not tried to find mistakes that depend on the example.
-settings.register_profile("again", deadline=None, derandomize=True, max_examples=20)
+settings.register_profile("again", deadline=None, derandomize=True, max_examples=5)
 settings.load_profile(
     "thorough"
     if os.environ.get("OFAPP_THOROUGH")

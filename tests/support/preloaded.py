@@ -1,4 +1,4 @@
-"""Controllers that start at once: forks of a process that has imported the application.
+"""Programs that start at once: forks of a process that has imported the application.
 
 Importing takes 1.4 s of a CPU, and the tests start hundreds.  What forks are is not changed by it:
 they read their command line, their files and their sockets as any.  That `ofapp-manager` starts as
@@ -16,6 +16,7 @@ import _socket
 import array
 import ctypes
 import gc
+import importlib
 import json
 import os
 import posix
@@ -30,7 +31,6 @@ def main(fd: int) -> None:
     import os_ken.controller.ofp_handler  # noqa: F401
 
     import ofapp.app  # noqa: F401
-    from ofapp.launcher import manager
 
     gc.collect()
     gc.freeze()
@@ -42,6 +42,8 @@ def main(fd: int) -> None:
         if not data:
             posix._exit(0)
         fds = array.array("i", [one for _, _, each in extra for one in array.array("i", each)])
+        request = json.loads(data)
+        program = importlib.import_module(request["arguments"][0])
         # The fork's parent ends at once.  Then, and not before, the fork is a child of the process
         # that started this one.
         reading, writing = posix.pipe()
@@ -53,13 +55,16 @@ def main(fd: int) -> None:
             posix.close(reading)
             continue
         posix.close(reading)
+        between = os.getpid()
         if forked := os.fork():
             posix.write(writing, str(forked).encode())
             posix._exit(0)
         posix.close(writing)
         requests.close()
-        _become(json.loads(data), fds)
-        sys.exit(manager.main(sys.argv[1:]))
+        _become(request, fds)
+        while os.getppid() == between:
+            posix.sched_yield()
+        sys.exit(program.main(sys.argv[1:]))
 
 
 def _become(request: dict[str, object], fds: array.array[int]) -> None:
@@ -76,7 +81,7 @@ def _become(request: dict[str, object], fds: array.array[int]) -> None:
     os.environ.update(environment)
     arguments = request["arguments"]
     assert isinstance(arguments, list)
-    sys.argv = ["ofapp-manager", *arguments]
+    sys.argv = arguments
 
 
 if __name__ == "__main__":

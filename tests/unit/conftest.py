@@ -61,7 +61,7 @@ def manager(tmp_path: Path) -> Iterator[Callable[..., Manager]]:
     (tmp_path / "testapp.py").write_text(SOURCE)
     started: list[Manager] = []
 
-    def start(*args: object, prefix: tuple[str, ...] = ()) -> Manager:
+    def start(*args: object, prefix: tuple[str, ...] | None = None) -> Manager:
         folder = tmp_path / str(len(started))
         folder.mkdir()
         started.append(Manager(folder, *args, prefix=prefix))
@@ -71,7 +71,7 @@ def manager(tmp_path: Path) -> Iterator[Callable[..., Manager]]:
     for one in started:
         if one.process.poll() is None:
             one.process.kill()
-            one.process.wait()
+            one.end()
 
 
 @pytest.fixture

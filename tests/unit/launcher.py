@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from tests.support.forks import Fork, fork
 
 APP = "../testapp.py"
 DEADLINE = 20.0  # for a busy machine; nothing here takes more than a second by itself
@@ -32,18 +35,26 @@ class TestApp(OSKenApp):
 
 
 class Manager:
-    """A running ofapp-manager, its standard error in a file."""
+    """A running ofapp-manager, its standard error in a file.
 
-    def __init__(self, folder: Path, *args: object, prefix: tuple[str, ...] = ()) -> None:
+    prefix: the words before its command; without them it is a fork (see `preloaded`).
+    """
+
+    def __init__(self, folder: Path, *args: object, prefix: tuple[str, ...] | None = None) -> None:
         self.said = folder / "stderr"
+        words = [*map(str, args)]
+        self.process: Fork | subprocess.Popen[bytes]
         with self.said.open("wb") as err:
-            self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "ofapp.launcher.manager", *map(str, args)],
-                stderr=err,
-                stdout=err,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-            )
+            if prefix is None:
+                self.process = fork(words, folder, os.environ, err.fileno())
+            else:
+                self.process = subprocess.Popen(
+                    [*prefix, sys.executable, "-m", "ofapp.launcher.manager", *words],
+                    stderr=err,
+                    stdout=err,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                )
 
     def text(self) -> str:
         return self.said.read_text()

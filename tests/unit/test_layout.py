@@ -41,6 +41,7 @@ LAYERS = [
 
 TOOLS = {
     "deploy": ("common bridge", "config cli launcher app bench"),
+    "fabric_setup": ("common bridge deploy", "cli"),
     "bench": ("common deploy", "cli"),
     "migrate": ("common bridge config", "cli"),
     "snmp": ("common", "cli"),

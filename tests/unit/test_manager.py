@@ -29,7 +29,7 @@ def connected(port: int) -> socket.socket:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_status_0_also_with_switches_connected(manager, number):
     port = free_port()
-    running = manager(APP, "--ofp-tcp-listen-port", port)
+    running = manager(APP, "--ofp-tcp-listen-port", port, prefix=())
     running.wait_for("listening for switches on tcp:127.0.0.1:")
     with (
         connected(port) as greeted,
@@ -41,7 +41,8 @@ def test_a_signal_ends_it_with_status_0_also_with_switches_connected(manager, nu
         begun = time.monotonic()
         running.process.send_signal(number)
         assert running.end() == 0, running.text()
-        assert time.monotonic() - begun < 2
+        # Not the time that silent switches are given; on a busy machine 2 s were too short.
+        assert time.monotonic() - begun < 10
     assert f"stopping: {number.name}" in running.text()
     assert "Traceback" not in running.text()
 
@@ -225,7 +226,7 @@ def test_an_option_of_a_users_app_works_and_is_in_the_help(manager):
 
 
 def test_the_help_describes_our_config_file_and_no_ini_file(manager):
-    described = manager(APP, "--help")
+    described = manager(APP, "--help", prefix=())
     assert described.end() == 0
     assert re.search(r"--config-file FILE\s+YAML file", described.text())
     assert "--config-dir" not in described.text()

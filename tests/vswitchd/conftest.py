@@ -7,11 +7,13 @@ fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd, missing
+from tests.vswitchd.ring import Ring
 
 Controller.preloaded = True
 
@@ -60,3 +62,17 @@ def bridge_factory(vswitchd: VSwitchd, controller: Controller) -> Iterator[Calla
 def bridge(bridge_factory: Callable[..., Bridge]) -> Bridge:
     """A connected bridge with ports 1, 2, 3 (and LOCAL)."""
     return bridge_factory()
+
+
+@pytest.fixture
+def ring(vswitchd: VSwitchd) -> Iterator[Ring]:
+    """Three switches in a ring that are one bridge."""
+    with closing(Controller()) as controller:
+        made = Ring(vswitchd, controller)
+        try:
+            controller.start()
+            made.connect()
+            yield made
+        finally:
+            for bridge in made.members:
+                bridge.destroy()

@@ -59,10 +59,7 @@ def test_a_bundle_that_is_refused_costs_nobody_his_place(
     bridge: Bridge, controller: Controller
 ) -> None:
     table = int(TableId.SOURCE)
-    bridge.switch.vsctl(
-        *("--", "--id=@small", "create", "Flow_Table", "flow_limit=50", "overflow_policy=refuse"),
-        *("--", "set", "Bridge", bridge.name, f"flow_tables:{table}=@small"),
-    )
+    bridge.limit_table(table, 50)
 
     def held() -> int:
         return sum(flow.table == table for flow in bridge.flows())
@@ -79,5 +76,5 @@ def test_a_bundle_that_is_refused_costs_nobody_his_place(
 
     # From then on they come one by one when they are seen again, as far as they fit.
     wait_for(lambda: seen_again(50), "those that fit", seconds=30)
-    bridge.switch.vsctl("remove", "Bridge", bridge.name, "flow_tables", str(table))
+    bridge.unlimit_tables()
     wait_for(lambda: seen_again(before + len(FEW)), "all hosts", seconds=30)

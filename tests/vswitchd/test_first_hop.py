@@ -113,11 +113,16 @@ def leaves(bridge: Bridge, port: int, frame: bytes, by: int) -> bytes:
 
 
 def check_all(bridge: Bridge) -> None:
-    """All that hosts may send passes, and nothing else."""
+    """All that hosts may send passes, and nothing else.
+
+    Duplicate address detection the controller forwards, if there is one.
+    """
     lost, passed = [], []
     for port, one in HOSTS.items():
         for name, frame in claims.legitimate(one):
-            if UPLINK not in bridge.deliver(PLACES[port], frame):
+            if name.startswith("DAD"):
+                leaves(bridge, PLACES[port], frame, UPLINK)
+            elif UPLINK not in bridge.deliver(PLACES[port], frame):
                 lost.append((port, name))
         for name, frame in claims.attacks(one):
             # The controller also sends frames: it asks which host has a refused address.

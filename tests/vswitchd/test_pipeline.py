@@ -16,6 +16,7 @@ from tests.support.multicast_entries import hear_querier, wait_entry
 from tests.support.ovs import Bridge
 from tests.support.waiting import wait_for
 from tests.vswitchd import everything
+from tests.vswitchd.fabric.bed import RING, Bed, know
 
 FIELDS = {
     "in_port": {"in_port"},
@@ -28,6 +29,9 @@ FIELDS = {
     "arp": {"eth_type"},
     "ip": {"eth_type"},
     "ipv6": {"eth_type"},
+    "mpls": {"eth_type"},
+    "mplsm": {"eth_type"},
+    "mpls_tc": {"mpls_tc"},
     "icmp": {"eth_type", "ip_proto"},
     "icmp6": {"eth_type", "ip_proto"},
     "udp": {"eth_type", "ip_proto"},
@@ -126,6 +130,11 @@ def test_every_flow_is_declared_and_every_rule_is_used(
             held.update(rules_used(made))
         return declared - held
 
+    bed = Bed(bridge.switch, RING, shared={1: {2: (11,)}})
+    know(bed, 2)
+    for member in bed.members.values():
+        held |= rules_used(member.bridge)
+    bed.close()
     wait_for(lambda: not unused(), f"every rule to be used; yet {unused()}")
     assert held == declared
     for made in (treed, full, slow):

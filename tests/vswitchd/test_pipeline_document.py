@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,16 @@ from tests.support.multicast_entries import hear_querier, wait_entry
 from tests.support.ovs import Bridge, VSwitchd
 from tests.support.waiting import wait_for
 from tests.vswitchd import everything
+from tests.vswitchd.fabric.bed import RING, B, Bed, know
 
 DOCUMENT = Path(ofapp.openflow.pipeline.__file__).parent / "PIPELINE.md"
 MARK = "<!-- generated -->\n"
 STATISTICS = re.compile(r"(duration|n_packets|n_bytes)=[^ ]*,? *|, (?=reset_counts)")
 
+
+_MEMBER = "The member of a fabric"
+_KINDS = ("The plain bridge", "The bridge with everything", _MEMBER)
+_OF_FABRIC = re.compile("cookie=0xfa9(1d|1e|20|21|22)|goto_table:82")
 
 STP = """
 defaults:
@@ -92,8 +97,12 @@ def test_the_document_is_todays(
     wait_for(lambda: all(_leased(shown) for shown in (bridge, full[0])), "both leases")
     wait_for(lambda: _present(full[0]), "the controller to be present")
 
-    plain = (bridge, names)
-    text = "\n".join(_section(table, plain, full) for table in PIPELINE) + _groups(bridge, full[0])
+    bed = Bed(vswitchd, RING, shared={1: {11: (2,)}})
+    know(bed, 2, vid=7)
+    names[B] = "B"
+    shown = ((bridge, names), full, (bed.members[1].bridge, names))
+    text = "\n".join(_section(table, shown) for table in PIPELINE) + _groups(bridge, full[0])
+    bed.close()
     if os.environ.get("OFAPP_WRITE_PIPELINE"):
         DOCUMENT.write_text(DOCUMENT.read_text().partition(MARK)[0] + MARK + text)
     assert DOCUMENT.read_text().partition(MARK)[2] == text
@@ -110,13 +119,14 @@ def _present(bridge: Bridge) -> bool:
     return "hard_timeout" in bridge.switch.ofctl("dump-flows", bridge.name, table)
 
 
-def _section(
-    table: Table, plain: tuple[Bridge, dict[str, str]], full: tuple[Bridge, dict[str, str]]
-) -> str:
+def _section(table: Table, shown: Sequence[tuple[Bridge, dict[str, str]]]) -> str:
     rules = "\n".join(f"- **{rule.name}** ({_terms(rule)}): {rule.about}" for rule in table.rules)
     text = f"\n## `{table.name}` (table {int(table.id)})\n\n{table.about}\n\n{rules}\n"
-    for kind, shown in (("The plain bridge", plain), ("The bridge with everything", full)):
-        if lines := _flows(table, *shown):
+    for kind, (bridge, names) in zip(_KINDS, shown, strict=True):
+        lines = _flows(table, bridge, names)
+        if kind == _MEMBER:
+            lines = [line for line in lines if _OF_FABRIC.search(line)]
+        if lines:
             dump = "\n".join(lines)
             text += f"\n{kind}:\n\n```text\n{dump}\n```\n"
     return text

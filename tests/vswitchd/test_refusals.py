@@ -28,19 +28,6 @@ def unset(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
     bridge.destroy()
 
 
-def limit(bridge: Bridge, table: int, flows: int) -> None:
-    """Let a table hold so many flows and no more."""
-    bridge.switch.vsctl(
-        *("--id=@t", "create", "Flow_Table", f"flow_limit={flows}", "overflow_policy=refuse"),
-        *("--", "set", "Bridge", bridge.name, f"flow_tables:{int(table)}=@t"),
-    )
-
-
-def unlimit(bridge: Bridge) -> None:
-    """Let tables hold what they can."""
-    bridge.switch.vsctl("clear", "Bridge", bridge.name, "flow_tables")
-
-
 def messages_of(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
     """The messages of the bridge's events of that kind."""
     return [
@@ -53,7 +40,7 @@ def messages_of(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
 def test_a_full_admission_table_is_reported_and_the_switch_not_in_line(
     unset: Bridge, controller: Controller
 ) -> None:
-    limit(unset, TableId.ADMISSION, 3)
+    unset.limit_table(TableId.ADMISSION, 3)
     unset.set_controller(controller.target)
     wait_for(
         lambda: bool(messages_of(controller, unset, "openflow.refused")),
@@ -67,7 +54,7 @@ def test_a_full_admission_table_is_reported_and_the_switch_not_in_line(
     assert any("table admission" in text and "full" in text for text in status["refused"])
     messages = messages_of(controller, unset, "openflow.refused")
     assert len(messages) == len(set(messages)), "each refusal once"
-    unlimit(unset)
+    unset.unlimit_tables()
     controller.wait_ready(unset)
     assert unset.send(1, frames.arp_request(frames.host(1))) == {2, 3, 0xFFFFFFFE}
     assert controller.bridge(unset)["refused"] == []
@@ -80,7 +67,7 @@ def test_a_full_destination_table_tells_its_story_once(
     controller.connect(unset)
     learn(controller, unset, 1, port=1)
     full = sum(flow.table == TableId.DESTINATION for flow in unset.flows())
-    limit(unset, TableId.DESTINATION, full)
+    unset.limit_table(TableId.DESTINATION, full)
     began = controller.bridge(unset)["counters"].get("refused_flow_mods", 0)
     for number in range(2, 8):
         unset.inject(2, frames.arp_request(frames.host(number)))

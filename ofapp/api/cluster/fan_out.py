@@ -27,6 +27,7 @@ from ofapp.api.cluster.merging import (
     merge_bridges,
     merge_entries,
     merge_events,
+    merge_fabrics,
     merge_forgotten,
     merge_found,
     neighbour_key,
@@ -78,6 +79,7 @@ class FanOut:
             "bridges": merge_bridges,
             "entries": self._merge_entries,
             "events": self._merge_events,
+            "fabrics": merge_fabrics,
             "forgotten": merge_forgotten,
             "found": self._merge_found,
         }

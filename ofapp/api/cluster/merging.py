@@ -35,6 +35,15 @@ def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     return {"bridges": [bridges[datapath_id] for datapath_id in sorted(bridges)]}
 
 
+def merge_fabrics(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `FabricList`s: the owner of a fabric's bridge knows the fabric."""
+    reported = {member: answer["fabrics"] for member, answer in answers.items()}
+    fabrics = _believed(
+        reported, claimed, lambda fabric: (fabric["datapath_id"], fabric["connected"])
+    )
+    return {"fabrics": sorted(fabrics.values(), key=lambda fabric: str(fabric["name"]))}
+
+
 def merge_forgotten(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """Merge `Forgotten`s."""
     del claimed  # removed bridges have no owner

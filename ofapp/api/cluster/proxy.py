@@ -31,6 +31,7 @@ ANSWERED_BY = "Ofapp-Member"
 """Header of an answer by another member: its name."""
 
 NAMES = "/v1/cluster/bridges"
+FABRICS = "/v1/fabrics"
 
 _SENT = ("Content-Type", "If-Match")
 _RETURNED = ("content-type", "retry-after", "allow", "cache-control", "etag")
@@ -46,7 +47,8 @@ class Proxy:
         app.before_request(self._forward)
 
     def _forward(self) -> Response | None:
-        text = (request.view_args or {}).get("dpid")
+        named = request.view_args or {}
+        text = named.get("dpid") or self._bridge_of_fabric(named.get("fabric"))
         if text is None:
             return None
         owner = self._owner_of(str(text))
@@ -60,6 +62,21 @@ class Proxy:
         except SilentError as error:
             what = f"member {owner} owns bridge {text}, and does not answer: {error.why}"
             raise ProblemError(503, what, headers=AGAIN) from None
+
+    def _bridge_of_fabric(self, name: str | None) -> str | None:
+        """Datapath id of a fabric's bridge, by this member or another; None without the fabric."""
+        if name is None:
+            return None
+        if (fabric := self._network.fabrics.get(name)) is not None:
+            return f"{fabric.params.datapath_id:016x}"
+        if from_member():
+            return None
+        replies, _ = self._surface.peers.ask_all(Request("GET", FABRICS, _caller()))
+        lists = (body_of(reply).get("fabrics", ()) for reply in replies)
+        return next(
+            (each["datapath_id"] for fabrics in lists for each in fabrics if each["name"] == name),
+            None,
+        )
 
     def _owner_of(self, text: str) -> str | None:
         """Find the other member that owns a bridge, by its datapath id or its name.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ofapp.api.app import create_app
 from ofapp.api.http import unix_socket as local
 from ofapp.api.http.connection_limiter import CONNECTIONS, ConnectionLimiter
+from ofapp.api.http.path import path_info
 from ofapp.api.http.streams import Streams
 from ofapp.api.http.tls import Handshakes, Tls, TlsFiles
 from ofapp.common import hub
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 import contextlib
 import ssl
 from io import BytesIO
-from urllib.parse import unquote
 
 from ofapp.api.http.connection_limiter import CONNECTION, Stage
 from ofapp.api.http.request_reader import MAX_BODY, HttpRequest, RefusedError, RequestReader
@@ -145,7 +145,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
             "REQUEST_METHOD": request.method,
             "SCRIPT_NAME": "",
             "RAW_PATH_INFO": path,
-            "PATH_INFO": unquote(path, "latin-1"),
+            "PATH_INFO": path_info(path),
             "QUERY_STRING": query,
             "SERVER_PROTOCOL": self.request_version,
             "SERVER_NAME": server[0],

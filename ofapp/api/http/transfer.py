@@ -87,7 +87,11 @@ def packed(data: bytes) -> bytes:
 
 _TAG = re.compile(r'"([^"]*)"')
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
-_OF_BRIDGES = ("bridges", "ports", "stp", "multicast", "lldp", "first_hop", "lags")  # blueprints
+_OF_BRIDGES = (
+    *("bridges", "ports", "stp", "multicast", "lldp", "first_hop", "lags"),
+    "settings",
+)
+"""Names of blueprints."""
 
 
 class Settings:
@@ -125,7 +129,8 @@ class Settings:
         if "lag" in named:
             lag = running.lags.get(named["lag"])
             return None if lag is None else lag.model_dump_json()
-        return running.model_dump_json(exclude={"ports", "lags"})
+        everything = request.blueprint == "settings"
+        return running.model_dump_json(exclude=None if everything else {"ports", "lags"})
 
     def _check(self) -> None:
         if request.method not in _CHANGING or "If-Match" not in request.headers:

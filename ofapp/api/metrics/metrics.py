@@ -13,18 +13,8 @@ from prometheus_client.registry import Collector
 from pydantic import Field
 
 from ofapp.api.base import Input
-from ofapp.api.metrics import (
-    acl,
-    bridges,
-    cluster,
-    controller,
-    first_hop,
-    lag,
-    lldp,
-    multicast,
-    ports,
-    stp,
-)
+from ofapp.api.metrics import cluster, controller, fabrics
+from ofapp.api.metrics.bridge import acl, bridges, first_hop, lag, lldp, multicast, ports, stp
 from ofapp.api.metrics.declaration import Source
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
@@ -34,7 +24,10 @@ from ofapp.common.printable import printable
 
 TAG = Tag(name="metrics", description="For Prometheus.")
 
-COLLECTORS = (bridges, ports, controller, multicast, stp, acl, lag, lldp, first_hop, cluster)
+COLLECTORS = (
+    *(bridges, ports, controller, multicast, stp, acl, lag, lldp, first_hop),
+    *(fabrics, cluster),
+)
 """Modules with metrics, in the order of /metrics: `collect(source)` gives their families."""
 
 AT_ONCE = 512

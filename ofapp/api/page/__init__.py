@@ -17,34 +17,18 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 
 from flask import Response
-from pydantic import Field
 
-from ofapp.api.base import Input
 from ofapp.api.openapi import OpenAPI
 from ofapp.api.problems import field_problem
-from ofapp.api.resources import docs
 from ofapp.api.roles import anybody, local
-from ofapp.api.static_file import TYPES, StaticFile, send, static_file
+from ofapp.api.static_file import TYPES, FilePath, StaticFile, headers, send, static_file
+from ofapp.common.assets import PACKED, read_asset
 
 INDEX = "index.html"
 
-HEADERS = {
-    **docs.HEADERS,
-    "Content-Security-Policy": docs.HEADERS["Content-Security-Policy"]
-    + "; require-trusted-types-for 'script'; trusted-types lit-html",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",  # revalidated each time, and sent when it has changed
-}
+HEADERS = headers("lit-html")
 
 _FOLDERS = ("js", "style", "vendor")
-
-
-class FilePath(Input):
-    """Path of a file of the page."""
-
-    name: str = Field(max_length=128)
 
 
 def install(app: OpenAPI) -> None:
@@ -73,7 +57,7 @@ def names() -> frozenset[str]:
     while folders:
         folder = folders.pop()
         for item in files(__name__).joinpath(str(folder)).iterdir():
-            path = folder / item.name
+            path = folder / item.name.removesuffix(PACKED)
             if item.is_dir():
                 folders.append(path)
             elif path.suffix in TYPES:
@@ -84,7 +68,7 @@ def names() -> frozenset[str]:
 @cache
 def file(name: str) -> StaticFile:
     """One of `names`, read once."""
-    return static_file(name, files(__name__).joinpath(name).read_bytes())
+    return static_file(name, read_asset(files(__name__), name))
 
 
 def _sent(name: str) -> Response:

@@ -140,6 +140,7 @@ class Reloaded(BaseModel):
     message: str
     milliseconds: float
     bridges: list[BridgeReloaded] = Field(description="bridges that changed")
+    fabrics: list[str] = Field(description="changes of fabrics, in words")
     restart: list[str] = Field(description="changed settings that need a restart")
     warnings: list[str]
 

@@ -7,7 +7,6 @@ script, nor its validator, which sends the document to another host.
 
 from __future__ import annotations
 
-import gzip
 from functools import cache
 
 from flask import Response
@@ -18,6 +17,7 @@ from ofapp.api.base import Input
 from ofapp.api.openapi import OpenAPI, swagger_templates
 from ofapp.api.problems import field_problem
 from ofapp.api.roles import anybody, local, viewer
+from ofapp.common.assets import read_asset
 from ofapp.controller.access import UserRole
 
 _PAGE = """<!DOCTYPE html>
@@ -109,9 +109,5 @@ def install(app: OpenAPI) -> None:
 
 @cache
 def _vendored(name: str) -> bytes:
-    """Read a file of Swagger UI's package; the Debian package has its scripts compressed."""
-    folder = swagger_templates() / _VENDORED[name][0]
-    compressed = folder / f"{name}.gz"
-    if compressed.is_file():
-        return gzip.decompress(compressed.read_bytes())
-    return (folder / name).read_bytes()
+    """Read a file of Swagger UI's package."""
+    return read_asset(swagger_templates() / _VENDORED[name][0], name)

@@ -8,32 +8,15 @@ next upgrade.  Parsing all pages, for the search, is long work: other greenlets 
 from __future__ import annotations
 
 from flask import Response
-from pydantic import Field
 
-from ofapp.api.base import Input
 from ofapp.api.openapi import OpenAPI
 from ofapp.api.problems import field_problem
-from ofapp.api.resources import docs
 from ofapp.api.roles import anybody, local
-from ofapp.api.static_file import StaticFile, send, static_file
+from ofapp.api.static_file import FilePath, StaticFile, headers, send, static_file
 from ofapp.common import hub
 from ofapp.docs import site
 
-HEADERS = {
-    **docs.HEADERS,
-    "Content-Security-Policy": docs.HEADERS["Content-Security-Policy"]
-    + "; require-trusted-types-for 'script'; trusted-types 'none'",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",
-}
-
-
-class FilePath(Input):
-    """Path of a file of the documentation."""
-
-    name: str = Field(max_length=128)
+HEADERS = headers("'none'")
 
 
 def install(app: OpenAPI) -> None:
@@ -42,9 +25,9 @@ def install(app: OpenAPI) -> None:
 
     def sent(name: str) -> Response:
         if name not in kept:
-            _parse_all()
             if name not in site.names():
                 raise field_problem(404, "name", "the documentation has no such file")
+            _parse_all()
             kept[name] = static_file(name, site.content(name))
         return send(kept[name], HEADERS)
 

@@ -25,6 +25,14 @@ class Up:
     gateway: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """Processor cycles that a device has spent on frames so far, by its own count."""
+
+    spent: int
+    frames: int
+
+
 class Device(ABC):
     """Device under test, between the two ends of the test bed."""
 
@@ -38,3 +46,7 @@ class Device(ABC):
     @abstractmethod
     def up(self, bed: Bed, hosts: int) -> AbstractContextManager[Up]:
         """Set it up with room for so many hosts; 0 = as it is shipped."""
+
+    def cycles(self) -> Cycles | None:
+        """Return the device's own count of cycles, if it has one."""
+        return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from ofapp.bench.model import Results, read
+from ofapp.bench.report import occupancy, profile
 from ofapp.bench.report.plots import plots
 from ofapp.bench.report.tables import PEERS, Filled, Table, chapters, comparison, devices, remarks
 
@@ -29,7 +30,8 @@ class Section:
 
 def _section(results: Results, prefix: str) -> Section:
     drawn = {name: (f"{prefix}{name}.svg", svg) for name, svg in plots(results).items()}
-    return Section(results, devices(results), remarks(results), chapters(results), drawn)
+    filled = [*profile.chapter(results), *chapters(results), *occupancy.chapter(results)]
+    return Section(results, devices(results), remarks(results), filled, drawn)
 
 
 def _comparisons(runs: Sequence[Results]) -> list[Table]:

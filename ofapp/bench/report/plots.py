@@ -13,11 +13,15 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ofapp.bench.figures import summary
 from ofapp.bench.model import Results
+from ofapp.bench.profile.parts import DEVICE
 from ofapp.bench.report.metrics import ADDRESSES, CORES, P50, P99, THROUGHPUT, Metric
+from ofapp.bench.report.occupancy import loads
+from ofapp.bench.report.profile import metric, total
 from ofapp.bench.report.tables import by_point, devices
 
 _COLOURS = {"wire": "0.6", "Linux bridge": "tab:green", "Linux router": "tab:olive"}
 _OVS_COLOURS = {"OVS NORMAL": "tab:blue", "ofapp": "tab:red"}
+_PART_COLOURS = ("tab:blue", "tab:cyan", "tab:red", "tab:green", "tab:orange", "0.7")
 _DASHES = {"system": "-", "netdev": "-", "afxdp": "--", "dpdk": "-."}
 
 
@@ -110,10 +114,48 @@ def _addresses(results: Results, axes: Axes) -> bool:
     return bool(curves)
 
 
+def _occupancy(results: Results, axes: Axes) -> bool:
+    measured = loads(results)
+    for device, each in measured.items():
+        _draw(axes, Line(device, device, {one.cores: one.p50 for one in each}))
+        tail = {one.cores: one.p99 for one in each}
+        _draw(axes, Line("_", device, tail), ":", alpha=0.6)
+    axes.set(
+        yscale="log",
+        xlabel="cores of the device, a wire's subtracted",
+        ylabel="µs: median, and dotted the 99th percentile",
+    )
+    return bool(measured)
+
+
+def _profile(results: Results, axes: Axes) -> bool:
+    """A bar a device and number of hosts, of its parts on each other."""
+    bars = [
+        (f"{device}, {hosts:,}", device, hosts)
+        for device in devices(results)
+        for hosts in sorted(total(results, device, "ns"))
+    ]
+    left = [0.0] * len(bars)
+    for part, colour in zip(DEVICE, _PART_COLOURS, strict=True):
+        each = [
+            summary(list(points[(("addresses", float(hosts)),)].values())).middle
+            for _, device, hosts in bars
+            if (points := by_point(results, metric(part, "ns"), device))
+        ]
+        axes.barh(range(len(bars)), each, left=left, color=colour, label=part)
+        left = [before + more for before, more in zip(left, each, strict=True)]
+    axes.set_yticks(range(len(bars)), [name for name, _, _ in bars])
+    axes.invert_yaxis()
+    axes.set(xlabel="ns a frame, ends left out")
+    return bool(bars)
+
+
 _PLOTS: dict[str, tuple[str, Callable[[Results, Axes], bool]]] = {
     "throughput": ("Throughput against frame size", _throughput),
+    "profile": ("Time of a frame by part, by device and number of hosts", _profile),
     "latency": ("Latency against load", _latency),
     "cpu": ("CPU occupancy against load", _cpu),
+    "occupancy": ("Latency against CPU occupancy", _occupancy),
     "addresses": ("Forwarding against the number of hosts", _addresses),
 }
 
@@ -130,7 +172,8 @@ def plots(results: Results) -> dict[str, str]:
             if not draw(results, axes):
                 continue
             _plain(axes.xaxis.set_major_formatter)
-            _plain(axes.yaxis.set_major_formatter)
+            if draw is not _profile:
+                _plain(axes.yaxis.set_major_formatter)
             axes.grid(alpha=0.3)
             figure.legend(loc="outside right upper", frameon=False)
             buffer = io.StringIO()

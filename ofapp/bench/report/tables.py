@@ -45,6 +45,7 @@ class Filled:
 
     chapter: Chapter
     tables: list[Table]
+    advice: Sequence[str] = ()
 
 
 def point(sample: Sample) -> Point:
@@ -231,6 +232,7 @@ def remarks(results: Results) -> list[str]:
             f" measurements (up to {worst:.1f} cores): trust the ratios, which are of runs side by"
             " side, more than the figures."
         )
+    said += results.notes
     said += [f"Not measured: {problem}" for problem in results.problems]
     return said
 

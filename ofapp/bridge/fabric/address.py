@@ -5,15 +5,21 @@ administered (IEEE 802c-2017, the quadrant of administratively assigned addresse
 
     destination  02 fabric version+colour member member 00        to one member
                  03 fabric version        member member 00        by the tree of a member
-    source       02 fabric 00             member member entropy   the member where it entered
+    source       02 fabric lag lag        member entropy          the member where it entered
 
 The version takes the upper six bits of its octet, the colour the lower two.  The entropy is a hash
-of the frame inside: by the outer source, members spread flows over links.
+of the frame inside: by the outer source, members spread flows over links.  The aggregation is the
+one that the frame came from, if that has ports at several members, otherwise 0.
 """
 
 from __future__ import annotations
 
-from ofapp.bridge.fabric.paths import Colour
+from ofapp.bridge.fabric.routes.paths import Colour
+
+PROBE_TYPE = 0x88B5
+"""Ethernet type of the probes of links: the first for local experiments (IEEE 802-2014 9.2.4)."""
+PROBE_DESTINATION = 0x0180_C200_000E
+"""Destination of probes.  Bridges do not forward it (802.1Q-2018 table 8-1): a link is a cable."""
 
 VERSIONS = 64
 MEMBERS = 1 << 16

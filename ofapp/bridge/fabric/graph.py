@@ -52,6 +52,28 @@ class Graph:
             hops[other.member].append(Hop(other.port, one.member, one.port, cost))
         return {member: tuple(sorted(hops[member])) for member in self.members}
 
+    @cached_property
+    def parts(self) -> Mapping[int, int]:
+        """The first member of the connected part that each member is in."""
+        parts: dict[int, int] = {}
+        for first in self.members:
+            waiting = [] if first in parts else [first]
+            while waiting:
+                member = waiting.pop()
+                if member not in parts:
+                    parts[member] = first
+                    waiting += (hop.member for hop in self.hops[member])
+        return parts
+
+    def joining(self, links: Iterable[Link]) -> tuple[Link, ...]:
+        """Return those of further links whose ends are in different parts."""
+        parts = self.parts
+        return tuple(link for link in links if parts[link.one.member] != parts[link.other.member])
+
+    def plus(self, links: tuple[Link, ...]) -> Graph:
+        """Return the graph with further links."""
+        return Graph(self.members, tuple(sorted({*self.links, *links}))) if links else self
+
     def without(self, links: Iterable[Link] = (), members: Iterable[int] = ()) -> Graph:
         """Return what is left when these links and members have failed."""
         failed, gone = set(links), set(members)

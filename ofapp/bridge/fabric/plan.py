@@ -11,8 +11,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from ofapp.bridge.fabric.graph import Graph
-from ofapp.bridge.fabric.paths import NextHops, next_hops
-from ofapp.bridge.fabric.trees import Branch, tree
+from ofapp.bridge.fabric.routes.paths import NextHops, next_hops
+from ofapp.bridge.fabric.routes.trees import Branch, tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,12 @@ def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
     """
     towards: dict[int, dict[int, NextHops]] = defaultdict(dict)
     trees: dict[int, dict[int, Branch]] = defaultdict(dict)
+    programmed = graph.without(members=cut_off)
     for member in graph.members:
-        others = graph.without(members=cut_off - {member}) if cut_off else graph
+        others = graph.without(members=cut_off - {member}) if member in cut_off else programmed
         for source, hops in next_hops(others, member).items():
             towards[source][member] = hops
-        if member not in cut_off:
-            for at, branch in tree(others, member).items():
-                trees[at][member] = branch
-    return {
-        member: Part(towards[member], trees[member])
-        for member in graph.members
-        if member not in cut_off
-    }
+    for member in programmed.members:
+        for at, branch in tree(programmed, member).items():
+            trees[at][member] = branch
+    return {member: Part(towards[member], trees[member]) for member in programmed.members}

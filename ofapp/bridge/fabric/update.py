@@ -42,13 +42,13 @@ class _Member:
     """State of a member.
 
     reachable: the controller can program it.
-    held: versions that it has confirmed since it became reachable.
+    held: what it has confirmed last since it became reachable, by version.
     use: version that it is to use; uses: all that its frames may carry now.
     silent: it is to use none.
     """
 
     reachable: bool = False
-    held: frozenset[int] = frozenset()
+    held: Mapping[int, Part] = field(default_factory=dict)
     use: int | None = None
     silent: bool = False
     uses: set[int] = field(default_factory=set)
@@ -58,7 +58,7 @@ class Updates:
     """The versions of a fabric's plan.
 
     After each call ask `content` for the members whose content has changed, and call `confirm`
-    when a member has carried one out.  Store `uses` before a member gets its content.
+    when a member has carried one out.  Store `claims` before a member gets its content.
     """
 
     def __init__(self, versions: int, uses: Mapping[int, Iterable[int]] | None = None) -> None:
@@ -68,6 +68,7 @@ class Updates:
         self._graph = Graph((), ())
         self._plans: dict[int, Plan] = {}
         self._newest: int | None = None
+        self._before: int | None = None  # the newest that members have used
         self._switched = True
         self._wanted = False
         self._urgent = False
@@ -76,10 +77,16 @@ class Updates:
     @property
     def settled(self) -> bool:
         """Whether all reachable members use the newest plan."""
-        members = [self._members[member] for member in self._graph.members]
         return not self._wanted and all(
-            known.uses == {self._newest} for known in members if known.reachable
+            self.is_current(member)
+            for member in self._graph.members
+            if self._members[member].reachable
         )
+
+    def is_current(self, member: int) -> bool:
+        """Whether all frames that enter at a member use the newest plan."""
+        known = self._members.get(member)
+        return known is not None and known.uses == {self._newest}
 
     @property
     def exhausted(self) -> bool:
@@ -90,12 +97,35 @@ class Updates:
         """Versions that the frames of each member may carry."""
         return {member: frozenset(known.uses) for member, known in self._members.items()}
 
+    def claims(self) -> Mapping[int, frozenset[int]]:
+        """The same, and the versions that they will carry when a change under way is over.
+
+        So a version is stored before any member may use it.
+        """
+        newest = set() if self._newest is None else {self._newest}
+        parts = {} if self._newest is None else self._plans[self._newest]
+        return {
+            member: frozenset(known.uses | (newest if member in parts else set()))
+            for member, known in self._members.items()
+        }
+
+    def held(self, member: int) -> frozenset[int]:
+        """Versions that a member has confirmed since it became reachable."""
+        known = self._members.get(member)
+        return frozenset() if known is None else frozenset(known.held)
+
+    def plan_of(self, member: int) -> Plan:
+        """The plan that frames use which enter at a member; empty if it is not known."""
+        known = self._members.get(member)
+        used = None if known is None or len(known.uses) != 1 else next(iter(known.uses))
+        return {} if used is None else self._plans.get(used, {})
+
     def content(self, member: int) -> Content:
         """What a member should hold now."""
         parts = {
             version: parts[member] for version, parts in self._plans.items() if member in parts
         }
-        known = self._members[member]
+        known = self._members.get(member, _Member())
         return Content(parts, frozenset(self._used() - set(self._plans)), known.use, known.silent)
 
     def set_graph(self, graph: Graph, now: float) -> None:
@@ -113,14 +143,17 @@ class Updates:
         at a time, each would begin another one.
         """
         known = self._members.setdefault(member, _Member())
-        known.reachable, known.held = True, frozenset()
+        known.reachable, known.held = True, {}
         self._wanted |= self._newest is None or member not in self._plans[self._newest]
         self._go_on(now)
 
     def disconnect(self, member: int, now: float) -> None:
-        """Take note that a member cannot be programmed.  It goes on with what it has."""
+        """Take note that a member cannot be programmed, or refuses what it should hold.
+
+        It goes on with what it has.
+        """
         known = self._members[member]
-        known.reachable, known.held = False, frozenset()
+        known.reachable, known.held = False, {}
         # A change that needs its confirmation starts again without it.
         if not self._switched:
             self._wanted = self._urgent = True
@@ -136,7 +169,7 @@ class Updates:
         known = self._members.get(member)
         if known is None or not known.reachable:
             return
-        known.held = frozenset(content.parts)
+        known.held = content.parts
         if content.silent and known.silent:
             known.uses = set()
         elif content.use is not None and content.use == known.use:
@@ -168,30 +201,66 @@ class Updates:
     def _switch_over(self) -> None:
         if not self._switched and self._newest is not None and self._is_installed(self._newest):
             self._switched = True
-            for member in self._plans[self._newest]:
-                known = self._members[member]
+            for known in map(self._members.get, self._plans[self._newest]):
+                if known is None:  # it is gone for good
+                    continue
                 known.use, known.silent = self._newest, False
                 known.uses.add(self._newest)
 
     def _make_plan(self) -> None:
+        self._drop_unused_newest()
         version = self._free()
         reachable = {member for member in self._graph.members if self._members[member].reachable}
         if version is None:
             self._silence_latecomers()
-        if version is None or not reachable:
+        if version is None or not reachable or self._would_divide(reachable):
             return
+        self._before, self._newest = self._newest, version
         self._plans[version] = plan(self._graph, set(self._graph.members) - reachable)
-        self._newest = version
         self._switched = self._wanted = self._urgent = False
+
+    def _would_divide(self, reachable: set[int]) -> bool:
+        """Whether a plan would cut reachable members off from others that they can reach now.
+
+        No new plan leads through members that cannot be programmed.  The present one does, and the
+        switches go around failed links by it.
+        """
+        if not all(self._members[member].uses for member in reachable):
+            return False
+        cut_off = set(self._graph.members) - reachable
+        now, after = self._graph.parts, self._graph.without(members=cut_off).parts
+        pairs = {(now[member], after[member]) for member in reachable}
+        near = {hop.member for member in reachable for hop in self._graph.hops[member]}
+        beyond = {now[member] for member in cut_off - near}
+        parts = {part for part, _ in pairs}
+        return len(pairs) > len(parts) or not beyond.isdisjoint(parts)
+
+    def _drop_unused_newest(self) -> None:
+        """Drop the newest plan if no member has used it, as another one replaces it.
+
+        So many changes in a short time take one version together.  Its number may have other parts
+        at once: members confirm parts, not only numbers.
+        """
+        if self._switched or self._newest is None or self._newest in self._used():
+            return
+        del self._plans[self._newest]
+        self._newest = self._before if self._before in self._plans else None
+        self._switched = True
 
     def _silence_latecomers(self) -> None:
         """Have members that are back, and not in the newest plan, give up their versions."""
-        for known in self._members.values():
-            if known.reachable and known.use != self._newest:
+        newest = {} if self._newest is None else self._plans[self._newest]
+        for member, known in self._members.items():
+            if known.reachable and member not in newest:
                 known.use, known.silent = None, True
 
     def _is_installed(self, version: int) -> bool:
-        return all(version in self._members[member].held for member in self._plans[version])
+        parts = self._plans[version]
+        return all(
+            self._members[member].held.get(version) == part
+            for member, part in parts.items()
+            if member in self._members
+        )
 
     def _remove_unused(self, now: float) -> None:
         unused = set(self._plans) - self._used() - {self._newest}

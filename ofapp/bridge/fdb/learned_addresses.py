@@ -56,6 +56,10 @@ class LearnedAddresses:
         entry = self._fdb.get(vid, mac)
         return entry if entry is not None and entry.was_learned else None
 
+    def port_of(self, entry: Entry) -> int:
+        """The switch's number of the port where an entry is."""
+        return entry.port
+
     def installed(self, vid: int, mac: int) -> bool:
         """Whether the switch should have flows of the address, of any type."""
         entry = self._fdb.get(vid, mac)

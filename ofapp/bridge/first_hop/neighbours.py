@@ -7,6 +7,10 @@ binding that ends is renewed if its host answers.
 
 An answer to the host's own solicitation passes the controller, so it asks by separate probes from
 the bridge's `prober`.
+
+A host that configures its address again detects duplicates again.  Until it is done it answers no
+probe, and gives the address up if it hears another host's claim (RFC 4862 5.4.3).  So an owner's
+claim restarts the questions to it, and another host's claim is held until the owner answers.
 """
 
 from __future__ import annotations
@@ -119,13 +123,14 @@ class NeighbourBindings:
         key, address = (claimant.vid, octets), BoundAddress(octets, 8 * len(octets))
         test = self._tests.get(key)
         if test is not None:
-            return self._claim_tested(test, claimant, held)
+            return self._claim_tested(key, test, claimant, held, changes)
         old = self._bindings.table.owner(claimant.vid, octets)
         if old is None:
             return self._claim_free(key, claimant, changes)
         if (old.port, old.mac) == (claimant.port, claimant.mac):
             if old.origin is Origin.ND:
                 self._renew(old, changes)
+                self._answered.pop(key, None)  # it does not until it has detected no duplicate
             return Fate.PASS
         if old.origin is not Origin.ND or old.address != address:
             self._bindings.refuse(self._binding(claimant, octets, changes), old, changes)
@@ -139,13 +144,25 @@ class NeighbourBindings:
         owner = Claimant(old.port, old.vid, old.mac)
         return Fate.HOLD if self._test(key, claimant, owner, held, changes) else Fate.REFUSE
 
-    def _claim_tested(self, test: _Test, claimant: Claimant, held: ForwardFrame | None) -> Fate:
-        if test.renews and claimant != test.owner:
+    def _claim_tested(
+        self,
+        key: Key,
+        test: _Test,
+        claimant: Claimant,
+        held: ForwardFrame | None,
+        changes: Changes,
+    ) -> Fate:
+        if claimant == test.owner:
+            if test.renews:
+                self._keep(key, test, changes)
+            else:
+                test.left = test.pace.probes
+                self._due.set(key, changes.at + test.pace.interval)
+            return Fate.PASS
+        if test.renews:
             self._recount(test, claimant)
             test.held = held
             return Fate.HOLD
-        if claimant == test.owner:
-            return Fate.PASS
         if claimant != test.claimant:
             self._bindings.counters["conflicts"] += 1
             return Fate.REFUSE
@@ -158,7 +175,10 @@ class NeighbourBindings:
             self._bindings.counters["nd_off_link"] += 1
             return Fate.REFUSE
         owner = self._owner_by_mac(key)
-        if owner is not None and owner.mac != claimant.mac:
+        if owner is not None and owner.mac == claimant.mac:
+            if self._bindings.table.on_port(*claimant):
+                return Fate.PASS  # without a binding of it
+        elif owner is not None:
             self._bindings.refuse(self._binding(claimant, key[1], changes), owner, changes)
             return Fate.REFUSE
         return Fate.PASS if self._test(key, claimant, None, None, changes) else Fate.REFUSE
@@ -185,17 +205,21 @@ class NeighbourBindings:
                 claim = self._binding(test.claimant, key[1], changes)
                 self._bindings.refuse(claim, other, changes)
         elif (port.name, mac) == (test.owner.port, test.owner.mac):
-            self._end(key)
-            old = self._bindings.table.get(key[0], BoundAddress(key[1], 128))
-            if old is None:
-                return
-            self._renew(old, changes)
-            if not test.renews:
-                self._note_answer(key, changes.at)
-                claim = self._binding(test.claimant, key[1], changes)
-                self._bindings.refuse(claim, old, changes)
-                if test.held is not None:
-                    changes.frames.append(test.held)
+            self._keep(key, test, changes)
+
+    def _keep(self, key: Key, test: _Test, changes: Changes) -> None:
+        """End the test of an address that its owner uses."""
+        self._end(key)
+        old = self._bindings.table.get(key[0], BoundAddress(key[1], 128))
+        if old is None:
+            return
+        self._renew(old, changes)
+        if not test.renews:
+            self._note_answer(key, changes.at)
+            claim = self._binding(test.claimant, key[1], changes)
+            self._bindings.refuse(claim, old, changes)
+            if test.held is not None:
+                changes.frames.append(test.held)
 
     def may_use(self, claimant: Claimant, octets: bytes) -> bool:
         """Whether a host may send from an IPv6 address, as the switch checks it for others."""

@@ -71,7 +71,7 @@ class AggregationMember:
     @property
     def link(self) -> bool:
         """Whether it could carry traffic."""
-        return self.port.up and self.port.live
+        return self.port.up and self.port.live and not self.port.cut_off
 
 
 class Aggregation:
@@ -140,7 +140,9 @@ class Aggregation:
 
     def _negotiated(self, now: float, lacp: PausableTime) -> Mapping[int, tuple[bool, bool]]:
         assert self.negotiation is not None
-        links = [(m.port, m.link and now >= m.opens) for m in self.members.values()]
+        # One that is cut off is removed, so that its partner hears at once that it is not used.
+        there = (m for m in self.members.values() if not m.port.cut_off)
+        links = [(m.port, m.link and now >= m.opens) for m in there]
         self.negotiation.follow(links, lacp.runs, lacp.at(now))
         return self.negotiation.actor.members
 
@@ -229,6 +231,8 @@ def _state(member: AggregationMember, now: float) -> tuple[str, str]:
         return "down", "The link is down."
     if not member.port.live:
         return "down", "The switch does not report it live: the switch's LACP has not enabled it."
+    if member.port.cut_off:
+        return "standby", "It stands by: its switch does not reach most members of the fabric."
     if now < member.opens:
         return "waiting", "It was another port a moment ago."
     return "standby", "It stands by: as many members are in use as max_links says."

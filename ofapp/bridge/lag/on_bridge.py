@@ -105,6 +105,16 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         """The physical ports that are present members, by the logical port."""
         return {lag.number: [*lag.members] for lag in self._lags.values()}
 
+    def configured(self, number: int) -> tuple[str, ...] | None:
+        """The names of members, present or not, by the logical port; None without such a port."""
+        lags = self._lags.values()
+        return next((lag.params.members for lag in lags if lag.number == number), None)
+
+    def in_use(self, number: int) -> tuple[int, ...]:
+        """Return the physical ports that frames leave by, by the logical port."""
+        lags = self._lags.values()
+        return next((lag.programmed.distributing for lag in lags if lag.number == number), ())
+
     def has(self, name: str) -> bool:
         """Whether a port of that name is a member, present or not."""
         return name in self._home
@@ -249,7 +259,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         touched = dict[str, Aggregation]()
         for port, frame in frames if self.clock.runs else ():
             lag = self._of.get(port)
-            if lag is None or now < lag.members[port].opens:
+            if lag is None or now < lag.members[port].opens or lag.members[port].port.cut_off:
                 continue
             if lag.negotiation is not None:
                 lag.negotiation.hear(port, frame, self.clock.at(now))

@@ -40,6 +40,8 @@ _BODY = struct.Struct("!8sQIQ")  # the key's number, datapath id, port, serial
 _DIGEST = 16
 _LAST = 4
 _RUN = 40  # bits: of the frames of a run
+SIGNATURE = 8 + _DIGEST
+"""Octets of a signature."""
 _VALUE = len(OUI) + 1 + _BODY.size + _DIGEST
 
 
@@ -115,6 +117,24 @@ class OwnAgents:
     def leave(self, sender: Sender) -> None:
         """Forget the serials of a port that sends no more, or whose switch is away."""
         self._sent.pop(sender, None)
+
+    # Frames of other protocols between this controller's ports
+
+    def serial(self) -> int:
+        """Return a number that no other frame of this key has."""
+        self._serial += 1
+        return self._serial
+
+    def sign(self, octets: bytes) -> bytes:
+        """Return a signature of `SIGNATURE` octets; an LLDP frame cannot be taken for it."""
+        digest = blake2s(octets, digest_size=_DIGEST, key=self._key, person=b"ofappsig").digest()
+        return self._number + digest
+
+    def signed(self, octets: bytes, signature: bytes) -> bool | None:
+        """Whether a signature is right; None: it is by another controller's key."""
+        if not self._key or signature[: len(self._number)] != self._number:
+            return None
+        return compare_digest(signature, self.sign(octets))
 
     def _digest(self, body: bytes, pdu: bytes) -> bytes:
         return blake2s(body + pdu, digest_size=_DIGEST, key=self._key).digest()

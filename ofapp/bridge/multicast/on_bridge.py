@@ -268,10 +268,17 @@ class SnoopingOnBridge(Protocol[multicast.Params]):
     # Entries
 
     def restore_entries(
-        self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
+        self,
+        groups: list[SetGroup],
+        unregistered: list[SetUnregistered],
+        now: float,
+        further: bool = False,
     ) -> list[Effect]:
-        """Take over the entries that a switch had before this controller started; only once."""
-        if self._snooping is None or not self.fresh:
+        """Take over the entries that a switch had before this controller started; only once.
+
+        further: it is another one of several switches that are this bridge.
+        """
+        if self._snooping is None or not (self.fresh or further):
             return []
         at = self.clock.at(now)
         self.fresh = False

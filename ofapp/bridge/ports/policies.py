@@ -36,14 +36,24 @@ class PortPolicies:
     ingress_copies, egress_copies: the ports that get a copy of what a port receives and sends.
     """
 
-    def __init__(self, params: BridgeParams, ports: Iterable[Port]) -> None:
+    def __init__(
+        self, params: BridgeParams, ports: Iterable[Port], fabric: int | None = None
+    ) -> None:
+        """fabric: the logical port of a fabric's member that leads to the others.
+
+        It carries all VLANs, and frames leave by it as by an aggregation.
+        """
         present = list(ports)
         numbers = {port.name: port.number for port in present}
         self.aggregated = frozenset(numbers[name] for name in params.lags if name in numbers)
+        if fabric is not None:
+            self.aggregated |= {fabric}
         alike = not (params.ports or params.numbered or params.policies.mirrors or self.aggregated)
         self._params: dict[int, PortParams] = {}
         if not alike:
             self._params = {port.number: params.port(port.name, port.number) for port in present}
+        if fabric is not None:
+            self._params[fabric] = _DEFAULT
         configured = (*params.ports.values(), *params.numbered.values())
         self.checked = any(port.first_hop.checks for port in configured)
         self._listeners = {

@@ -48,6 +48,7 @@ class Port:
 
     speed_mbps: 0 when the switch does not report it.
     live: the switch itself would forward by it (OFPPS_LIVE); used by aggregations only.
+    cut_off: it is at a member of a fabric that does not reach most others; for aggregations, too.
     partner: of an aggregation, the last partner system and key of LACP, also while it is down.
     """
 
@@ -58,6 +59,7 @@ class Port:
     speed_mbps: int = 0
     full_duplex: bool = True
     live: bool = True
+    cut_off: bool = False
     partner: tuple[object, ...] | None = None
 
 

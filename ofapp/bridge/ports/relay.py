@@ -44,15 +44,17 @@ class Relay:
             effects += self.flush_ports([port], blocked=True)
         return effects
 
-    def lose(self) -> None:
-        """Clear the port states after the datapath lost everything; learned addresses are kept.
+    def lose(self, ports: Collection[int] | None = None) -> None:
+        """Clear the states of ports after the datapath lost all flows of them (None: of all ports).
 
-        A port's addresses are installed again when it opens, unless they are flushed before.
+        Learned addresses are kept.  A port's addresses are installed again when it opens, unless
+        they are flushed before.
         """
-        for port in self.states:
+        lost = [port for port in self.states if ports is None or port in ports]
+        for port in lost:
             self._admit(port, PortState.DISCARDING)
-        self._learning.lost |= self.states.keys() & self._fdb.learned_by_port.keys()
-        self.states.clear()
+            del self.states[port]
+        self._learning.lost |= self._fdb.learned_by_port.keys() & lost
 
     def heard_bridge(self, port: int) -> list[Effect]:
         """Flush the kept addresses of a port with another bridge behind it, which may have found

@@ -22,7 +22,7 @@ is always in a state of the standard, and never less safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -183,6 +183,10 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         gone = [number for number, name in self._ports.items() if names.get(number) != name]
         return self.remove_ports(gone, now)
 
+    def names(self) -> Mapping[int, str]:
+        """The names of the tree's ports by number, those of a restored tree included."""
+        return self._ports
+
     def is_edge(self, port: int) -> bool:
         """Whether no other bridge is known behind the port."""
         return port not in self._ports or self.tree.is_edge(port)
@@ -298,6 +302,45 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         local = state.ports.get(LOCAL_PORT)
         if lost and local is not None and state.usable(local):
             yield self._relay.set_state(LOCAL_PORT, _FORWARDING)
+
+    def restart_ports(self, ports: Collection[int], lost: bool, now: float) -> list[Effect]:
+        """Start some ports again as if their links had just come up; the others go on.
+
+        It is for one switch of several that are this bridge, and that has not the states of its
+        ports.  Nothing happens without spanning tree, where port states do not change.  Edge ports
+        remain edges.  lost: see `restart`.
+        """
+        if self.params is None:
+            return []
+        effects: list[Effect] = []
+        if lost:
+            up = [port for port in ports if port in self._relay.states]
+            effects += [ClosePort(port) for port in up]
+            self._relay.lose(up)
+        effects += self._down_and_up([port for port in ports if port in self._up], lost, now)
+        local = self._state.ports.get(LOCAL_PORT)
+        if lost and LOCAL_PORT in ports and local is not None and self._state.usable(local):
+            effects += self._relay.set_state(LOCAL_PORT, _FORWARDING)
+        return self._noted(effects)
+
+    def _down_and_up(self, ports: Collection[int], lost: bool, now: float) -> list[Effect]:
+        """Set links down, and then up: none of these ports counts as the only one meanwhile.
+
+        lost: the addresses of these ports are kept.
+        """
+        at, effects = self._time(now), self._close_early() if self._early in ports else []
+        edges = {port for port in ports if self.tree.behind.get(port) == 0}
+        for up in (False, True):
+            for port in ports:
+                known = self._state.ports.get(port)
+                if known is not None:
+                    link = stp.Link(up, known.speed_mbps or 1000, known.full_duplex)
+                    wanted = self.tree.set_link(port, link, at, edge=up and port in edges)
+                    kept = ports if lost else ()
+                    effects += self._carry_out(
+                        [e for e in wanted if not (isinstance(e, FlushPort) and e.port in kept)]
+                    )
+        return effects
 
     # Frames and time
 

@@ -37,8 +37,10 @@ def check(
         raise typer.Exit(1) from None
     for warning in config.warnings():
         say(f"{file}: warning: {warning}", err=True)
-    count = len(config.bridges)
-    say(f"{file}: valid, {count} bridge{'' if count == 1 else 's'}")
+    counts = [_counted(len(config.bridges), "bridge")]
+    if config.fabrics:
+        counts.append(_counted(len(config.fabrics), "fabric"))
+    say(f"{file}: valid, {', '.join(counts)}")
 
 
 @app.command()
@@ -98,6 +100,8 @@ def reload(
         return
     for warning in answer["warnings"]:
         say(f"warning: {warning}", err=True)
+    for change in answer["fabrics"]:
+        say(f"fabric {change}")
     for bridge in answer["bridges"]:
         say(f"{bridge['name']} ({bridge['datapath_id']}){_counts(bridge)}")
         for change in bridge["changes"]:
@@ -211,3 +215,7 @@ def _comment(text: str) -> str:
     """A comment of one line, also for a text of several."""
     seen = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
     return f"# {''.join(seen)}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -122,6 +123,10 @@ def _ask(url: str) -> ControllerReport:
             trees[known] = client.get(f"/v1/bridges/{known}/stp")
         with suppress(ApiError):
             lags[known] = client.get(f"/v1/bridges/{known}/lags")["lags"]
+    fabrics: list[Json] = []
+    with suppress(ApiError):  # an older controller has none
+        for known in client.get("/v1/fabrics")["fabrics"]:
+            fabrics.append(client.get(f"/v1/fabrics/{quote(known['name'], safe='')}"))
     config: Json = {}
     with suppress(ApiError):
         config = client.get("/v1/config")
@@ -130,7 +135,7 @@ def _ask(url: str) -> ControllerReport:
         cluster = client.get("/v1/cluster")
     members, unsaved = config.get("members", []), config.get("unsaved")
     invalid = cluster.get("invalid", [])
-    return ControllerReport(url, None, bridges, trees, lags, members, invalid, unsaved)
+    return ControllerReport(url, None, bridges, trees, lags, fabrics, members, invalid, unsaved)
 
 
 def _show(findings: tuple[Finding, ...]) -> None:

@@ -49,11 +49,15 @@ Saved = Annotated[
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _imported(source: str, output: Path | None, force: bool, everything: bool) -> Iterator[Draft]:
+    """Write what the block puts into the draft; an input that cannot be read ends the command."""
+    from ofapp.migrate.draft import Draft
     from ofapp.migrate.setting import ImportFault
 
+    draft = Draft()
     try:
-        yield
+        yield draft
+        _write(draft, source, output, force, everything)
     except ImportFault as fault:
         say(f"ofapp: {fault}", err=True)
         raise typer.Exit(1) from None
@@ -89,13 +93,10 @@ def linux(
     everything: Everything = False,
 ) -> None:
     """Import bridges of the Linux kernel, from the running system or from saved JSON."""
-    from ofapp.migrate.draft import Draft
     from ofapp.migrate.linux import linux_bridges, read_linux
 
-    draft = Draft()
-    with _faults():
+    with _imported("the Linux bridge", output, force, everything) as draft:
         linux_bridges(draft, read_linux(saved), bridge or ())
-        _write(draft, "the Linux bridge", output, force, everything)
 
 
 @app.command()
@@ -111,14 +112,11 @@ def ovs(
     everything: Everything = False,
 ) -> None:
     """Import bridges of Open vSwitch: its database, static addresses and flows."""
-    from ofapp.migrate.draft import Draft
     from ofapp.migrate.ovs import ovs_bridges
     from ofapp.migrate.ovsdb import read_ovs
 
-    draft = Draft()
-    with _faults():
+    with _imported("Open vSwitch", output, force, everything) as draft:
         ovs_bridges(draft, read_ovs(saved, database, bridge or ()))
-        _write(draft, "Open vSwitch", output, force, everything)
 
 
 @app.command("faucet")
@@ -131,13 +129,10 @@ def faucet_(
     everything: Everything = False,
 ) -> None:
     """Import faucet.yaml, with the files that it includes."""
-    from ofapp.migrate.draft import Draft
     from ofapp.migrate.faucet import faucet
 
-    draft = Draft()
-    with _faults():
+    with _imported(str(file), output, force, everything) as draft:
         faucet(draft, file)
-        _write(draft, str(file), output, force, everything)
 
 
 @app.command("ifupdown")
@@ -150,13 +145,10 @@ def ifupdown_(
     everything: Everything = False,
 ) -> None:
     """Import bridges of /etc/network/interfaces: ifupdown, ifupdown2 (Proxmox), Open vSwitch's."""
-    from ofapp.migrate.draft import Draft
     from ofapp.migrate.ifupdown import ifupdown
 
-    draft = Draft()
-    with _faults():
+    with _imported(str(file), output, force, everything) as draft:
         ifupdown(draft, file)
-        _write(draft, str(file), output, force, everything)
 
 
 @app.command("netplan")
@@ -170,14 +162,11 @@ def netplan_(
     everything: Everything = False,
 ) -> None:
     """Import bridges of netplan, those of Open vSwitch too."""
-    from ofapp.migrate.draft import Draft
     from ofapp.migrate.netplan import DIRECTORY, netplan
     from ofapp.migrate.setting import ImportFault
 
     paths = files or sorted(DIRECTORY.glob("*.yaml"))
-    draft = Draft()
-    with _faults():
+    with _imported(", ".join(map(str, paths)), output, force, everything) as draft:
         if not paths:
             raise ImportFault(f"{DIRECTORY}: no file *.yaml there: give the files")
         netplan(draft, paths)
-        _write(draft, ", ".join(map(str, paths)), output, force, everything)

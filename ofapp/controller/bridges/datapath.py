@@ -22,12 +22,14 @@ class Connection(Protocol):
     """The connection of one switch.
 
     id: its datapath id, None before it has introduced itself; address: of its peer.
-    counters: of messages, by kind.
     """
 
     id: Any
     address: Any
-    counters: dict[str, int]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Counters of messages, by kind."""
 
     @property
     def round_trip(self) -> float | None:
@@ -60,10 +62,15 @@ class Changes(Protocol):
 
 
 class PortCounters(Protocol):
-    """Port counters.  latest: as of the last answer, by port number; at: when that was."""
+    """Port counters."""
 
-    latest: Mapping[int, PortCount]
-    at: float | None
+    @property
+    def latest(self) -> Mapping[int, PortCount]:
+        """Counters of the last answer, by port number."""
+
+    @property
+    def at(self) -> float | None:
+        """When that was."""
 
     def ask(self) -> None:
         """Poll the counters, unless the last answer is fresh; returns at once."""

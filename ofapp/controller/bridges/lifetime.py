@@ -91,9 +91,25 @@ class Lifetime:
         bridge.former_name = None
         return bridge
 
+    def expect_fabric(self, datapath_id: int, now: float) -> None:
+        """Make the bridge of a fabric, which is away until one of its members connects."""
+        bridges = self._registry.bridges
+        if datapath_id not in bridges:
+            bridges[datapath_id] = self._make(datapath_id)
+            self._registry.away.left(datapath_id, now)
+
+    def retire(self, datapath_id: int, why: str) -> None:
+        """Forget the bridge of a switch that is in a fabric now, or of a fabric that is none."""
+        if datapath_id in self._registry.bridges:
+            self._forget(datapath_id, why)
+
     def left(self, bridge: Bridge, now: float) -> None:
         """Handle the disconnection of a bridge's switch."""
         self._registry.away.left(bridge.datapath_id, now)
+        self.falls_silent(bridge, now)
+
+    def falls_silent(self, bridge: Bridge, now: float) -> None:
+        """Handle that the protocols of a bridge may be paused: a switch of it has disconnected."""
         self._absentees.gone(bridge, now)
 
     def expect(self, datapath_id: int) -> None:
@@ -183,7 +199,9 @@ class Lifetime:
             event = CONFIG_RESTORED.event(message + more, data={"settings": restored})
             self._events.emit(datapath_id, event)
         configuration = self._running.of(datapath_id)
-        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._shared_state)
+        params = self._running.params(datapath_id)
+        names = [each.name for each in self._running.fabrics if each.datapath_id == datapath_id]
+        bridge = Bridge(datapath_id, params, self._shared_state, *names)
         self._absentees.greet(bridge, time.monotonic())
         self._set_trace(bridge)
         for effect in follow_file(bridge, Settings(), configuration, time.monotonic()):

@@ -19,20 +19,26 @@ KEY = 32
 class SwitchService(Protocol):
     """Operations on the switches that this controller may manage."""
 
+    def bridge_of(self, datapath_id: int) -> int:
+        """Datapath id of a switch's bridge: its own, unless it is a member of a fabric."""
+
+    def switches(self, datapath_id: int) -> tuple[int, ...]:
+        """Datapath ids of a bridge's switches: its own, or those of a fabric's members."""
+
     def in_line(self, datapath_id: int) -> bool:
-        """Whether a switch is served, and its tables are what its bridge wants."""
+        """Whether a bridge is served, and its switches' tables are what it wants."""
 
     def give_up(self, channel: Connection, why: str) -> None:
         """Stop serving a connected switch: another controller does."""
 
     def expect(self, datapath_id: int) -> None:
-        """Handle that another controller has stopped serving a switch."""
+        """Handle that another controller has stopped serving a bridge."""
 
     def last_words(self, datapath_id: int) -> bytes:
-        """Messages that repeat the last LACPDUs to the partners of aggregations."""
+        """Messages that repeat a switch's last LACPDUs to the partners of aggregations."""
 
     def release(self, datapath_id: int) -> None:
-        """Forget the state of a switch that another controller serves now: it is outdated."""
+        """Forget the state of a bridge that another controller serves now: it is outdated."""
 
 
 class Owners(Protocol):

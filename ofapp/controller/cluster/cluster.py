@@ -5,6 +5,9 @@ and both end with the claim.  A connection is master once: a member that loses o
 ends the connection, and becomes SLAVE when the switch connects again.  So no message of one term is
 ever left over for another.
 
+Switches of a fabric are claimed, handed over and given up together: the claim of the fabric's
+bridge decides.  What is stored is of bridges; a claim of a fabric's member keeps others from it.
+
 Where etcd does not answer, or the process was stopped for too long, this member is on standby: it
 ends the connections on which it was master, claims no switch, and reports it; the flows stay.  Only
 the last LACPDUs to partners of aggregations are repeated (`election`).
@@ -47,6 +50,8 @@ from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
 from ofapp.controller.cluster.sharing.state import SharedState
+from ofapp.controller.cluster.switches import Owned, Switches
+from ofapp.controller.cluster.takeover import Takeovers
 from ofapp.controller.events import SERVICE_FAULT
 from ofapp.controller.member_events import CLUSTER_LOST, CLUSTER_LOST_CLEARED, CLUSTER_OWNER
 from ofapp.controller.state.saving import Emit
@@ -66,6 +71,12 @@ EXPECTED = 30.0
 CATCH_UP = 0.3
 """Seconds until reading after an outage is tried again."""
 
+TOGETHER = 100
+"""Most claims of a fabric's members that are handed over with it; the taker makes the others."""
+
+INCOMPLETE = 4
+"""Turns to wait before asking for a fabric because its owner lacks a switch."""
+
 SWEEP = 2.0
 """Seconds between checks for claims of this member without a connection."""
 
@@ -81,14 +92,6 @@ class Membership:
     name: str
     lease: float
     place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """A switch that this member owns, and the connection on which it is, or will be, MASTER."""
-
-    channel: Channel
-    claim: Claim
 
 
 class Cluster:
@@ -112,6 +115,7 @@ class Cluster:
         self.health = EtcdHealth(etcd, emit, membership.lease)
         generation_bases = GenerationBases(etcd, keys, self.claims, emit)
         cluster = number("a cluster of ofapp", keys.cluster)
+        self._switches = switches = Switches()
         self._unreachable = Unreachable(etcd, keys, self)
         self._campaign = Campaign(
             self.history,
@@ -124,15 +128,17 @@ class Cluster:
             emit,
             self._last_words,
             {},
+            switches.bridge_of,
+            switches.of,
+            switches.are_complete,
         )
         self._handover = Handover(etcd, keys, self)
         self._state = state
+        self._takeovers = Takeovers(state)
         self._emit = emit
-        self._waiting: dict[int, Election] = {}
-        self._owned: dict[int, Owned] = {}
-        self._giving: set[int] = set()
+        self._giving: set[int] = set()  # switches that are handed over, by their datapath ids
+        self._moving: set[int] = set()  # bridges that are
         self._unused: set[int] = set()
-        self._service: SwitchService | None = None
         self._outages = self._caught_up = 0
         self._regained = hub.Event()
 
@@ -145,7 +151,7 @@ class Cluster:
 
     def start(self, service: SwitchService) -> None:
         """See `Owners`."""
-        self._service = service
+        self._switches.service = service
         self._state.on_lost = self._give_up
         self.claims.on_change(self._handle)
         self.members.on_change(self._wake)
@@ -172,47 +178,61 @@ class Cluster:
         """
         election = Election(channel, self._campaign)
         election.begin()
-        self._waiting[channel.id] = election
+        self._switches.waiting[channel.id] = election
         try:
-            claim = election.win()
-            if claim is None:
+            won = election.win()
+            if won is None:
                 return None
-            self._owned[channel.id] = Owned(channel, claim)
+            claim, own = won
+            self._switches.owned[channel.id] = Owned(channel, claim, own)
         finally:
-            if self._waiting.get(channel.id) is election:
-                del self._waiting[channel.id]
+            if self._switches.waiting.get(channel.id) is election:
+                del self._switches.waiting[channel.id]
         try:
             if channel.dead:
                 raise RequestError("the connection ended while the switch was claimed")
-            election.become_master(claim)
-            counts = self._state.take_over(channel.id, claim.term, read_mark(channel))
-            if not counts and self._service is not None:
-                self._service.release(channel.id)
+            election.become_master(own)
+            counts = self._takeovers.take_over(
+                claim,
+                channel.id,
+                read_mark(channel),
+                lambda: self._switches.connected(claim.datapath_id),
+            )
+            if not counts and self._switches.service is not None:
+                self._switches.service.release(claim.datapath_id)
         except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
+        if self._switches.bridge_of(channel.id) != claim.datapath_id:
+            self.ended(channel)
+            raise RequestError("the switch's place in the fabrics has changed")
+        if claim.datapath_id in self._moving:
+            self.ended(channel)
+            raise RequestError("its fabric is being handed over")
         if channel.dead:  # it ended before this member owned the switch
             self.ended(channel)
             return None
-        message = f"member {claim.member} is master of the switch now: {claim.reason}"
+        which = f" {channel.id:016x} of the fabric" if own.of_member else ""
+        message = f"member {claim.member} is master of the switch{which} now: {claim.reason}"
         data = {"member": claim.member, "term": claim.term, "reason": claim.reason}
-        self._emit(channel.id, CLUSTER_OWNER.event(message, data=data))
+        self._emit(claim.datapath_id, CLUSTER_OWNER.event(message, data=data))
         return election.reservation
 
     def ended(self, channel: Connection) -> None:
         """See `Owners`."""
-        owned = self._owned.get(channel.id)
+        owned = self._switches.owned.get(channel.id)
         if owned is None or owned.channel is not channel:
             return
-        del self._owned[channel.id]
+        del self._switches.owned[channel.id]
         if channel.id in self._giving:
             return
         if self.lease_keeper.holds:
-            hub.watch(self._failed, self._release, owned.claim)
+            for claim in dict.fromkeys((owned.switch, owned.claim)):
+                hub.watch(self._failed, self._release, claim)
 
     def close(self) -> None:
         """Give up the lease, so that others can claim this member's switches at once."""
-        self._owned.clear()
+        self._switches.owned.clear()
         try:
             self.lease_keeper.give_up()
         except EtcdError as error:
@@ -221,10 +241,10 @@ class Cluster:
     # For moving switches between members
 
     def serves(self, datapath_id: int) -> Claim | None:
-        """The claim of a switch that this member owns and whose flows are in line."""
-        owned = self._owned.get(datapath_id)
-        in_line = self._service is not None and self._service.in_line(datapath_id)
-        return owned.claim if owned is not None and in_line else None
+        """The claim of a bridge that this member owns and whose flows are in line."""
+        claim = self.owns(datapath_id)
+        service = self._switches.service
+        return claim if service is not None and service.in_line(datapath_id) else None
 
     @property
     def current(self) -> bool:
@@ -232,14 +252,18 @@ class Cluster:
         return self.lease_keeper.holds and self.claims.known and self._caught_up == self._outages
 
     def expected(self) -> set[int]:
-        """The switches that have an owner, or should have one soon."""
-        waiting = {datapath_id for datapath_id, one in self._waiting.items() if not one.foreign}
+        """The bridges that have an owner, or should have one soon."""
+        waiting = {
+            self._switches.bridge_of(at)
+            for at, one in self._switches.waiting.items()
+            if not one.foreign
+        }
         claimed = {claim.datapath_id for claim in self.claims.all()}
-        return waiting | claimed | set(self.claims.freed(EXPECTED))
+        return waiting | claimed | {*map(self._switches.bridge_of, self.claims.freed(EXPECTED))}
 
     def owned(self) -> dict[int, bool]:
         """The switches that are connected here, and whether each is known to have an owner."""
-        there = sorted({*self._waiting, *self._owned})
+        there = sorted({*self._switches.waiting, *self._switches.owned})
         return {
             datapath_id: self.current and self.claims.of(datapath_id) is not None
             for datapath_id in there
@@ -251,21 +275,35 @@ class Cluster:
         return self.lease_keeper.held.number if self.lease_keeper.holds else 0
 
     def could_serve(self) -> list[Claim]:
-        """Claims of switches that have an owner, and that this member could serve."""
-        waiting = (
-            self.claims.of(datapath_id) for datapath_id, one in self._waiting.items() if one.ready
+        """Claims of bridges that have an owner, and that this member could serve."""
+        bridges = {
+            self._switches.bridge_of(at): None
+            for at, one in self._switches.waiting.items()
+            if one.ready
+        }
+        claims = (
+            self.claims.of(bridge) for bridge in bridges if self._switches.are_complete(bridge)
         )
-        return [claim for claim in waiting if claim is not None]
+        return [claim for claim in claims if claim is not None]
 
     def before(self, name: str, claim: Claim) -> int | None:
-        """Number of members before this one in a switch's line; None if its owner is before it."""
+        """Number of members before this one in a bridge's line; None if its owner is before it.
+
+        An owner that is not connected to all switches of a fabric is behind all that are: only
+        these ask for it (`could_serve`).
+        """
         order = self._campaign.line(claim.datapath_id)
-        return order.turn(name) if order.is_before(name, claim.member) else None
+        if order.is_before(name, claim.member):
+            return order.turn(name)
+        switches = map(self.claims.of, self._switches.of(claim.datapath_id))
+        if any(own is None or own.lease != claim.lease for own in switches):
+            return order.turn(name) + INCOMPLETE
+        return None
 
     def give(self, claim: Claim, to: str) -> None:
-        """Hand a switch to another member; EtcdError, RequestError.
+        """Hand a bridge to another member; EtcdError, RequestError.
 
-        The switch has carried out all requests of this member before, and gets none after.
+        Its switches have carried out all requests of this member before, and get none after.
         """
         line = self._campaign.line(claim.datapath_id)
         self._hand_over(claim, to, line.reason(to, claim.member), reached=True)
@@ -274,13 +312,13 @@ class Cluster:
 
     def owns(self, datapath_id: int) -> Claim | None:
         """See `unheard.Owner`."""
-        owned = self._owned.get(datapath_id)
-        return None if owned is None else owned.claim
+        there = self._switches.owned_of(self._switches.bridge_of(datapath_id))
+        return there[0].claim if there else None
 
     def is_heard(self, datapath_id: int, patience: float) -> bool:
         """See `unheard.Owner`."""
-        owned = self._owned.get(datapath_id)
-        return owned is not None and answers(owned.channel, patience)
+        channels = [owned.channel for owned in self._switches.owned_of(datapath_id)]
+        return any(answers(channel, patience) for channel in channels)
 
     def yield_unreachable(self, claim: Claim, to: str) -> None:
         """See `unheard.Owner`."""
@@ -299,14 +337,14 @@ class Cluster:
         """End the connections of all switches; their flows stay."""
         self._outages += 1
         why = self.health.too_slow or why
-        count = len(self._owned)
+        count = len(self._switches.owned)
         message = (
             f"this member is on standby, as its lease may have ended: {why}; it writes to no "
             f"switch, and gives up {count}, whose flows stay"
         )
         data = {"member": self.name, "switches": count, "why": why}
         self._emit(None, CLUSTER_LOST.event(message, data=data))
-        for owned in list(self._owned.values()):
+        for owned in list(self._switches.owned.values()):
             owned.channel.hang_up()
 
     def regained(self) -> None:
@@ -334,31 +372,41 @@ class Cluster:
     # Inside
 
     def _last_words(self, datapath_id: int) -> bytes:
-        return b"" if self._service is None else self._service.last_words(datapath_id)
+        service = self._switches.service
+        return b"" if service is None else service.last_words(datapath_id)
 
     def _hand_over(self, claim: Claim, to: str, reason: str, reached: bool) -> None:
-        """reached: the switch answers, and so confirms when it has carried everything out."""
+        """reached: the switches answer, and so confirm when they have carried everything out."""
         datapath_id, taker = claim.datapath_id, self.members.get(to)
-        owned = self._owned.get(datapath_id)
-        if taker is None or owned is None or owned.claim != claim or self._service is None:
+        given = self._switches.owned_of(datapath_id)
+        if taker is None or not given or self._switches.service is None:
+            return
+        if any(owned.claim != claim for owned in given):
             return
         self._check_settled(datapath_id)
-        self._giving.add(datapath_id)
+        switches = {owned.channel.id for owned in given}
+        self._giving |= switches
+        self._moving.add(datapath_id)
         try:
-            self._service.give_up(
-                owned.channel, f"member {to} is master of the switch now: {reason}"
-            )
+            why = f"member {to} is master of the switch now: {reason}"
+            for owned in given:
+                self._switches.service.give_up(owned.channel, why)
             if reached:
-                Mastership(owned.channel).become_slave()
+                for owned in given:
+                    Mastership(owned.channel).become_slave()
             self._check_settled(datapath_id)
             self._state.release(datapath_id)
-            self.claims.hand_over(claim, taker.lease, to, reason)
+            others = [owned.switch for owned in given if owned.switch.of_member][:TOGETHER]
+            self.claims.hand_over(claim, taker.lease, to, reason, others)
         except StaleError as error:
             raise RequestError(str(error)) from None
         finally:
-            self._giving.discard(datapath_id)
-            self._owned.pop(datapath_id, None)
-            owned.channel.hang_up()
+            self._giving -= switches
+            self._moving.discard(datapath_id)
+            for owned in given:
+                if self._switches.owned.get(owned.channel.id) is owned:
+                    del self._switches.owned[owned.channel.id]
+                owned.channel.hang_up()
 
     def _check_settled(self, datapath_id: int) -> None:
         """RequestError while documents are unsaved: only the owner can save them."""
@@ -367,36 +415,45 @@ class Cluster:
 
     def _handle(self, datapath_id: int, claim: Claim | None) -> None:
         """Handle a change of a switch's owner."""
-        if (election := self._waiting.get(datapath_id)) is not None:
-            election.changed.set()
-        owned = self._owned.get(datapath_id)
-        if owned is not None and claim != owned.claim:
-            self._give_up(datapath_id)
+        for switch in self._switches.of(datapath_id):
+            if (election := self._switches.waiting.get(switch)) is not None:
+                election.changed.set()
+            owned = self._switches.owned.get(switch)
+            claims = () if owned is None else (owned.claim, owned.switch)
+            if owned is not None and any(
+                own.datapath_id == datapath_id and own != claim for own in claims
+            ):
+                self._give_up_switch(owned, claim)
+        if self._switches.bridge_of(datapath_id) != datapath_id:
+            return  # the claim of its fabric's bridge decides on all else
         if claim is not None and claim.lease != self.lease_keeper.held.number:
             self._state.claimed(datapath_id, claim.term)
-        if self._service is None:
+        if self._switches.service is None:
             return
         if claim is None:
-            self._service.expect(datapath_id)
+            self._switches.service.expect(datapath_id)
         elif claim.lease != self.lease_keeper.held.number:
-            self._service.release(datapath_id)
+            self._switches.service.release(datapath_id)
 
     def _give_up(self, datapath_id: int) -> None:
-        """Give up a switch that this member no longer owns."""
-        owned = self._owned.get(datapath_id)
-        if owned is not None and datapath_id not in self._giving:
-            claim = self.claims.of(datapath_id)
+        """Give up the switches of a bridge that this member no longer owns."""
+        for owned in self._switches.owned_of(datapath_id):
+            self._give_up_switch(owned, self.claims.of(datapath_id))
+
+    def _give_up_switch(self, owned: Owned, claim: Claim | None) -> None:
+        """claim: that of another member."""
+        if owned.channel.id not in self._giving:
             who = "without an owner" if claim is None else f"owned by member {claim.member}"
             message = f"the switch is {who} now: this member gives it up"
-            self._emit(datapath_id, BRIDGE_LOST.event(message))
+            self._emit(owned.claim.datapath_id, BRIDGE_LOST.event(message))
             owned.channel.hang_up()
 
     def _wake(self) -> None:
-        for election in self._waiting.values():
+        for election in self._switches.waiting.values():
             election.changed.set()
 
     def _release(self, claim: Claim) -> None:
-        if claim.datapath_id in self._waiting or claim.datapath_id in self._owned:
+        if claim.datapath_id in self._moving or self._switches.need(claim):
             return
         if not self._state.saved(claim.datapath_id, PATIENCE):
             return  # `_sweep` tries again
@@ -425,10 +482,8 @@ class Cluster:
             lease = self.lease_keeper.held.number
             unused = {
                 claim.datapath_id: claim
-                for claim in self.claims.all()
-                if claim.lease == lease
-                and claim.datapath_id not in self._owned
-                and claim.datapath_id not in self._waiting
+                for claim in self.claims.switches()
+                if claim.lease == lease and not self._switches.need(claim)
             }
             for datapath_id in self._unused & unused.keys():
                 self._release(unused[datapath_id])

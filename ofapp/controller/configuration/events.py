@@ -40,3 +40,9 @@ CONFIG_RESTORED = EventKind(
     "`ofapp config reload --reset` takes them back.",
     "settings",
 )
+CONFIG_SET = EventKind(
+    "config.set",
+    INFO,
+    "Settings of a bridge were changed at run time, several at once.",
+    fields="changes",
+)

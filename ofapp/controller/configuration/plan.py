@@ -16,6 +16,7 @@ from ofapp.config import Config
 from ofapp.config.base import Path
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.config.compare import differences
+from ofapp.controller.configuration.fabrics import fabric_changes, fabric_faults, keeps_place
 from ofapp.controller.configuration.running import RunningConfiguration
 
 Fault = tuple[Path, str]
@@ -42,12 +43,14 @@ class BridgePlan:
 class Plan:
     """Changes that a configuration makes.
 
+    fabrics: their changes, in words.
     restart: settings that take effect at the next start; warnings: about the configuration.
     faults: why a connected switch cannot run it; a plan with faults must not be applied.
     """
 
     config: Config
     bridges: tuple[BridgePlan, ...]
+    fabrics: tuple[str, ...]
     restart: tuple[str, ...]
     warnings: tuple[str, ...]
     faults: tuple[Fault, ...]
@@ -65,11 +68,20 @@ def plan_config(
 
     reset: revert all settings that were made at run time.
     """
-    plans = tuple(_bridge_plan(running, bridge, config, reset) for bridge in bridges)
-    faults = tuple(fault for plan in plans for fault in _taken_names(plan, config))
+    before = running.config
+    plans = tuple(
+        _bridge_plan(running, bridge, config, reset)
+        for bridge in bridges
+        if keeps_place(bridge.datapath_id, before, config)
+    )
+    faults = (
+        *fabric_faults(before, config),
+        *(fault for plan in plans for fault in _faults(plan, config)),
+    )
     lags = (line for plan in plans for line in _lag_warnings(plan))
     warnings = (*config.warnings(), *lags)
-    return Plan(config, plans, _needing_restart(running.config, config), warnings, faults)
+    changed = fabric_changes(before, config), _needing_restart(before, config)
+    return Plan(config, plans, *changed, warnings, faults)
 
 
 def _bridge_plan(
@@ -93,17 +105,22 @@ def plan_file(bridge: Bridge, filed: Settings, old: Settings, new: Settings) -> 
     return BridgePlan(bridge, old, new, tuple(changed.values()), dropped, filed)
 
 
-def _taken_names(plan: BridgePlan, config: Config) -> Iterator[Fault]:
-    """New aggregations with names of ports that the switch has."""
+def _faults(plan: BridgePlan, config: Config) -> Iterator[Fault]:
+    keys = config.keys(plan.bridge.datapath_id, plan.bridge.name)
+    for path, what in taken_names(plan):
+        yield ("bridges", *keys[:1], *path), what
+
+
+def taken_names(plan: BridgePlan) -> Iterator[Fault]:
+    """New aggregations with names of ports that the switch has; paths within the bridge."""
     bridge = plan.bridge
     ports = {port.name: port for port in switch_ports(bridge)}
-    keys = config.keys(bridge.datapath_id, bridge.name)
     for name in sorted((plan.new.lags.keys() - plan.old.lags.keys()) & ports.keys()):
         what = (
             f"aggregation {name} has the name of port {name} ({ports[name].number}) of bridge"
             f" {bridge.name}, which would be left out: give the aggregation another name"
         )
-        yield ("bridges", *keys[:1], "lags", name), what
+        yield ("lags", name), what
 
 
 def _lag_warnings(plan: BridgePlan) -> Iterator[str]:

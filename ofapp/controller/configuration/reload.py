@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from ofapp.bridge.first_hop.binding import UnboundHost
 from ofapp.bridge.mac import parse_mac
@@ -120,14 +121,15 @@ class BridgeReload:
 class Reload:
     """Outcome of a reload or of a dry run.
 
-    restart: settings that take effect at the next start; saved: tickets to wait for where the
-    result, such as reverted settings, must outlive a crash.
+    fabrics: their changes, in words.  restart: settings that take effect at the next start.
+    saved: tickets to wait for where the result, such as reverted settings, must outlive a crash.
     """
 
     dry_run: bool
     file: str | None
     milliseconds: float
     bridges: tuple[BridgeReload, ...] = ()
+    fabrics: tuple[str, ...] = ()
     restart: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     saved: tuple[Ticket, ...] = ()
@@ -135,9 +137,10 @@ class Reload:
     @property
     def message(self) -> str:
         """Summary in one line."""
-        if not (self.bridges or self.restart):
+        if not (self.bridges or self.fabrics or self.restart):
             return "nothing has changed"
         names = ", ".join(bridge.name for bridge in self.bridges) or "no bridge"
+        fabrics = f"fabrics: {'; '.join(self.fabrics)}; " if self.fabrics else ""
         sent = [bridge.sent for bridge in self.bridges if bridge.sent is not None]
         counts = ", ".join(
             f"{total} {kind}"
@@ -145,7 +148,16 @@ class Reload:
             if (total := sum(counts.get(kind, 0) for counts in sent))
         )
         waits = "; a restart is needed for " + ", ".join(self.restart) if self.restart else ""
-        return f"{names}: {counts or 'no flow'} changed in {self.milliseconds:.1f} ms{waits}"
+        return (
+            f"{fabrics}{names}: {counts or 'no flow'} changed in {self.milliseconds:.1f} ms{waits}"
+        )
+
+
+class FollowsFile(Protocol):
+    """What follows the fabrics of the file."""
+
+    def follow_file(self) -> None:
+        """Handle that the file has other fabrics."""
 
 
 @dataclass
@@ -154,6 +166,7 @@ class Reloader:
 
     accepted: stores the extent of the last accepted file.
     find: the file's path, None while there is none; called each time, as a file may be made later.
+    switches: connected switches, and the fabrics that they are in.
     loaded: time of the last read, in seconds since the epoch; valid: the last attempt succeeded.
     pushed: configuration that replaces the file, in a cluster; sharing: the cluster's members.
     """
@@ -162,6 +175,7 @@ class Reloader:
     configurator: Configurator
     accepted: AcceptedFile
     find: Callable[[], Path | None]
+    switches: FollowsFile | None = None
     loaded: float = field(default_factory=time.time)
     valid: bool = True
     pushed: Pushed | None = None
@@ -300,6 +314,8 @@ class Reloader:
         self.shared.running.config = plan.config
         self._guard.accept(plan.config, save=self.pushed is None)
         self.loaded, self.valid = time.time(), True
+        if plan.fabrics and self.switches is not None:
+            self.switches.follow_file()
         applied = [(bridge, self.configurator.set(bridge)) for bridge in plan.bridges]
         for bridge in plan.bridges:
             self.configurator.settled(bridge.bridge)
@@ -318,6 +334,7 @@ class Reloader:
                 }
                 for bridge in outcome.bridges
             },
+            "fabrics": list(outcome.fabrics),
             "restart": list(outcome.restart),
             "milliseconds": outcome.milliseconds,
         }
@@ -351,4 +368,5 @@ def _cut_off(plan: BridgePlan) -> tuple[UnboundHost, ...]:
 def _outcome(plan: Plan, file: str | None, begun: float, bridges: list[BridgeReload]) -> Reload:
     """Outcome of a dry run.  begun: its time, monotonic."""
     milliseconds = round((time.monotonic() - begun) * 1000, 3)
-    return Reload(True, file, milliseconds, tuple(bridges), plan.restart, plan.warnings)
+    changed = tuple(bridges), plan.fabrics, plan.restart, plan.warnings
+    return Reload(True, file, milliseconds, *changed)

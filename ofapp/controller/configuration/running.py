@@ -13,10 +13,12 @@ from pydantic import ValidationError
 
 from ofapp.bridge import bridge as core
 from ofapp.bridge.event import Event
+from ofapp.bridge.fabric.params import FabricParams
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
+from ofapp.config.checks import Fault
 from ofapp.config.compare import Numbers, carried, differences
 from ofapp.config.port import PortSection
 from ofapp.controller.configuration.events import CONFIG_AMBIGUOUS
@@ -42,7 +44,15 @@ class RunningConfiguration:
         self._numbers = numbers
         self._names: dict[int, str] = {}
         self._running: dict[int, Bridge] = {}  # bridges with run-time settings
+        self._fabrics: tuple[Config, tuple[FabricParams, ...]] | None = None
         self._last_params: tuple[Bridge, BridgeParams] | None = None  # of the last bridge
+
+    @property
+    def fabrics(self) -> tuple[FabricParams, ...]:
+        """Fabrics of the file."""
+        if self._fabrics is None or self._fabrics[0] is not self.config:
+            self._fabrics = self.config, self.config.fabric_params()
+        return self._fabrics[1]
 
     def learn_name(self, datapath_id: int, name: str) -> bool:
         """Learn the bridge's name from its switch; whether other entries of the file apply now."""
@@ -53,7 +63,7 @@ class RunningConfiguration:
     def knows_entry(self, datapath_id: int) -> bool:
         """Whether it is known which entry of the file applies to the bridge."""
         known = datapath_id in self._names or bool(self.config.keys(datapath_id, None))
-        return known or not self.config.names_bridges
+        return known or not self.config.names_bridges or bool(self.config.role(datapath_id))
 
     def keys(self, datapath_id: int) -> list[str]:
         """Entries of the file for this bridge; only the first counts."""
@@ -84,6 +94,10 @@ class RunningConfiguration:
     def port(self, bridge: core.Bridge, port: Port) -> PortSection:
         """Settings of a port that are in force."""
         return self.of(bridge.datapath_id).port(port.name, port.number)
+
+    def fabric_faults(self, datapath_id: int, bridge: Bridge) -> list[Fault]:
+        """Errors in settings of a bridge that is a fabric's."""
+        return [*self.config.fabric_faults(datapath_id, bridge)]
 
     def set(self, datapath_id: int, bridge: Bridge) -> Ticket:
         """Put settings into force; wait for the ticket until they are saved."""

@@ -9,6 +9,7 @@ from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.state.bindings import BINDINGS
 from ofapp.controller.state.document import Document
 from ofapp.controller.state.entries import ENTRIES
+from ofapp.controller.state.fabric import FABRIC
 from ofapp.controller.state.protocols import LACP, SPANNING_TREE
 from ofapp.controller.state.settings import ACCEPTED, SETTINGS
 
@@ -18,6 +19,7 @@ DOCUMENTS: tuple[Document, ...] = (
     LACP,
     SPANNING_TREE,
     BINDINGS,
+    FABRIC,
     TOKENS,
     ACCEPTED,
 )

@@ -61,6 +61,11 @@ class State:
         return self.stores["settings"]
 
     @property
+    def fabrics(self) -> Store[dict[str, Any]]:
+        """What fabrics have to remember."""
+        return self.stores["fabric"]
+
+    @property
     def snapshots(self) -> dict[str, SnapshotStore]:
         """Protocol state, by the names of the protocols."""
         return {

@@ -11,7 +11,8 @@
 - generation is the version of the pipeline's layout; flows of another one are removed.
 - serial is the FDB entry's for learned addresses (addresses share one, see `bridge.fdb.fdb`), a
   rule's or a group's number, a controller's IPv4 address, a snapshot's mark, two ports (16 bits of
-  each: where an address that is held down is known, and where else it was seen), else 0.
+  each: where an address that is held down is known, and where else it was seen), the version of a
+  fabric's plan, else 0.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ class Feature(IntEnum):
     MARK = 0x12
     BINDING = 0x15
     FIRST_HOP = 0x16
+    FABRIC = 0x1D
+    VERSION = 0x1E
+    REMOTE = 0x22
     LEARNED = 0x80
     STICKY = 0x81
 

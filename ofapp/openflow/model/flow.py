@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ofapp.openflow.model.cookie import make_cookie
 from ofapp.openflow.model.rule import Register
@@ -13,6 +13,8 @@ VID_MASK = 0x0FFF
 TAGGED = 0x1000  # OFPVID_PRESENT
 GROUP_BIT = 0x010000000000
 ARP, IPV4, IPV6 = 0x0806, 0x0800, 0x86DD
+MPLS, MPLS_MULTICAST, NSH = 0x8847, 0x8848, 0x894F
+NO_PORT = 0xFFFF  # OFPP_NONE, as registers have it
 _BUCKET_OCTETS = 16
 
 
@@ -93,6 +95,13 @@ class PushTag:
     vid: int
     kind: ClassVar[str] = "vlan"
     octets: ClassVar[int] = 24
+
+
+@dataclass(frozen=True, slots=True)
+class PushEmptyTag:
+    """Add a tag to a frame that may have some, with VID 0 if it has none."""
+
+    kind: ClassVar[str] = "vlan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +192,116 @@ class ToController:
     kind: ClassVar[str] = "controller"
 
 
+@dataclass(frozen=True, slots=True)
+class ChooseInto:
+    """Set a register to one of the ports that are live, or to `NO_PORT` if none is.
+
+    The switch chooses by a hash of the Ethernet source, or, without a basis, the first live one.
+    """
+
+    ports: tuple[int, ...]
+    basis: int | None
+    register: Register
+    kind: ClassVar[str] = "choose"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRegister:
+    """Send the frame out of the port whose number is in a register."""
+
+    register: Register
+    kind: ClassVar[str] = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Hash:
+    """Set a register to a hash of the addresses and ports that is equal in both directions.
+
+    values: how many; a power of two.
+    """
+
+    register: Register
+    values: int
+    kind: ClassVar[str] = "hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Encapsulate:
+    """Put the frame into another Ethernet frame, as an MPLS packet: MAC-in-MAC.
+
+    Open vSwitch has no other header for this whose contents can be matched after `Decapsulate`.
+
+    labelled: for a frame with MPLS labels, as the content of a network service header (NSH, RFC
+    8300), which has four octets more.  As an MPLS packet it ends Open vSwitch 3.1: an assertion
+    fails in push_eth() [measured].
+    """
+
+    labelled: bool = False
+    kind: ClassVar[str] = "encapsulate"
+
+
+@dataclass(frozen=True, slots=True)
+class Decapsulate:
+    """Take the frame out of such a frame."""
+
+    kind: ClassVar[str] = "decapsulate"
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """Apply actions to a copy of the frame and its registers; the frame itself goes on as it is.
+
+    Open vSwitch copies the frame only for a clone that itself has an action such as `Encapsulate`.
+    """
+
+    actions: tuple[Action, ...]
+    kind: ClassVar[str] = "clone"
+
+
+class Bits(NamedTuple):
+    """Some bits of a field; first: the least significant of them."""
+
+    field: str
+    first: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetBits:
+    """Set bits of an Ethernet address or a register, or all of a field."""
+
+    bits: Bits
+    value: int
+    kind: ClassVar[str] = "address"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveBits:
+    """Copy bits of a header's field to a register, or of a register to a field."""
+
+    source: Bits
+    to: Bits
+    kind: ClassVar[str] = "address"
+
+
 Forwarding = Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup
 """Actions of a group's bucket; each class has its size in a message, octets."""
-Action = Forwarding | SetInPort | CopyField | Choose | ToController
+Action = (
+    Forwarding
+    | SetInPort
+    | CopyField
+    | Choose
+    | ChooseInto
+    | OutputRegister
+    | Hash
+    | Encapsulate
+    | Decapsulate
+    | PushEmptyTag
+    | Clone
+    | SetBits
+    | MoveBits
+    | ToController
+)
 
 Bucket = tuple[Forwarding, ...]
 

@@ -24,9 +24,15 @@ class TableId(IntEnum):
     DESTINATION = 60
     MULTICAST = 70
     SNOOP = 80
+    UNKNOWN = 82
     FLOOD = 85
     EGRESS = 90
     LAG = 95
+    ENTER = 98
+    OUTER = 100
+    FABRIC = 102
+    HOP = 104
+    LEAVE = 106
     OWNER = 200
 
 
@@ -46,6 +52,11 @@ class Register(IntEnum):
     whose source is to be checked yet.  ADDRESS: the IP address that it claims, in four registers;
     an IPv4 address is in the last of them, IPV4.  SENDER: the MAC address that it claims, in the
     lower 48 bits of two registers; above it the kind of the IP address: 0 for none, 4 or 6.
+
+    A fabric uses two.  MEMBER: the member that a frame is for, or, with the bit `TREE`, the one
+    where its tree begins; of a frame that came by a tree, the member where it entered.  Above these
+    bits (`ORIGIN`): the aggregation it came from, if that has ports at several members.  WAY: what
+    spreads frames over ways, then the port of the next hop.
     """
 
     EGRESS = 0
@@ -59,6 +70,8 @@ class Register(IntEnum):
     ADDRESS = 8
     IPV4 = 11
     SENDER = 12
+    MEMBER = 14
+    WAY = 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.fabric.address import PROBE_DESTINATION, PROBE_TYPE
+from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.first_hop.binding import GuardedPort
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.openflow.model.flow import (
     NEAREST_BRIDGE,
     SLOW_PROTOCOLS,
     TO_BRIDGES,
+    TO_HOST,
     Match,
     register,
 )
@@ -232,7 +235,7 @@ DHCP_SERVER = _held(
 )
 ND = _held(
     *("nd", 0x19, 11, 50),
-    about="A host asks for routers, or whether an IPv6 address is free.",
+    about="A host asks for routers, or whether an IPv6 address is free (also its own).",
     of_port=_where_nd_is_inspected,
     what="claims of IPv6 addresses and router solicitations",
 )
@@ -295,6 +298,55 @@ REFUSED = Trap(
 """A sample of what first-hop security refuses; what the meter holds back is dropped all the same,
 and counted by the flow."""
 
+
+def _where_links_are(desired: Desired) -> Iterator[Place]:
+    fabric: DesiredFabric | None = desired.protocols.get("fabric")
+    return iter(()) if fabric is None else probe_places(fabric)
+
+
+def probe_places(fabric: DesiredFabric) -> Iterator[Place]:
+    """The link ports, whose probes are for the controller."""
+    return map(Place, fabric.links)
+
+
+PROBE = Trap(
+    name="probe",
+    feature=0x20,
+    meter=15,
+    rate=100,
+    rule=TrapRule(
+        TableId.ADMISSION,
+        "probe",
+        983,
+        "A probe of a link between members of a fabric: to the controller alone.",
+        (Match("eth_dst", PROBE_DESTINATION), Match("eth_type", PROBE_TYPE)),
+    ),
+    of_bridge=_where_links_are,
+    event="",
+)
+"""Probes by which the controller proves the links of a fabric."""
+REMOTE = Trap(
+    name="remote",
+    feature=0x21,
+    meter=16,
+    rate=500,
+    octets=64,
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.UNKNOWN,
+        "remote",
+        100,
+        "To a host that this switch has no flow for: a copy of its head to the controller, which "
+        "adds the flow if the host is at another member. The frame floods.",
+        (TO_HOST,),
+        goto=(TableId.FLOOD,),
+    ),
+    of_port=lambda port: Place(port.number, goto=TableId.FLOOD) if port.wanted("fabric") else None,
+    event="",
+)
+"""Heads of frames to unknown hosts, on an edge port of a fabric's member.  They are not in bulk:
+of what is, the controller reads no more than IP addresses need."""
+
 TRAPS = (
     SIGHTING,
     ADDRESS,
@@ -308,6 +360,8 @@ TRAPS = (
     ROUTER,
     ANSWER,
     REFUSED,
+    PROBE,
+    REMOTE,
 )
 """Each kind of frame that comes to the controller."""
 

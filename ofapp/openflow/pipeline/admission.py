@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort
-from ofapp.bridge.params.policy import PortPolicy
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     FROM_GROUP,
@@ -22,6 +21,7 @@ from ofapp.openflow.model.traps import SIGHTING, trap_rules
 from ofapp.openflow.pipeline.acl import acl_number
 from ofapp.openflow.pipeline.claims import checks
 from ofapp.openflow.pipeline.egress import through
+from ofapp.openflow.pipeline.fabric.crossing import origin
 from ofapp.openflow.pipeline.meters import to_controller
 from ofapp.openflow.pipeline.table import Ingress, Table
 
@@ -50,6 +50,15 @@ _RULES = (
         "A collecting member: from here on the frame is of the logical port, and "
         "enters again. Frames of members that do not collect match no rule.",
         actions="in-port resubmit",
+    ),
+    rule(
+        "link",
+        970,
+        "in_port",
+        Feature.FABRIC,
+        "A port that leads to another member of a fabric: its frames never enter the bridge as "
+        "they are.",
+        TableId.FABRIC,
     ),
     rule(
         "bpdu-pass",
@@ -125,18 +134,20 @@ def _marks(port: DesiredPort) -> tuple[Action, ...]:
     """Actions on every frame from the port: copies for mirrors first, then registers."""
     actions: list[Action] = [Output(to) for to in port.copies]
     actions += [action for to in port.lag_copies for action in through(to)]
-    actions += policy_marks(port.policy)
+    actions += ingress_marks(port)
     if checked := checks(port):
         actions.append(SetRegister(Register.CHECKS, checked))
     return tuple(actions)
 
 
-def policy_marks(policy: PortPolicy) -> Iterator[Action]:
+def ingress_marks(port: DesiredPort) -> Iterator[Action]:
     """Actions that note what the tables from `acl` on ask of the port that a frame came from."""
-    if policy.isolated:
+    if port.policy.isolated:
         yield SetRegister(Register.ISOLATED, 1)
-    if policy.acl is not None:
-        yield SetRegister(Register.ACL, acl_number(policy.acl))
+    if port.policy.acl is not None:
+        yield SetRegister(Register.ACL, acl_number(port.policy.acl))
+    if port.wanted("shared"):
+        yield origin(port.number)
 
 
 ADMISSION = Table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import IPV4, IPV6, Flow, Match, SetRegister, bits, register
 from ofapp.openflow.model.rule import Register, TableId, rule
-from ofapp.openflow.model.traps import DHCP_SERVER, trap_rules
+from ofapp.openflow.model.traps import DHCP_SERVER, ND, trap_rules
 from ofapp.openflow.pipeline.claims import CHECK_SOURCE, PASSES
 from ofapp.openflow.pipeline.table import Table
 
@@ -65,7 +65,17 @@ _RULES = (
         "and all, where they are not.",
         TableId.CHECKED,
     ),
-    rule("hold", 0, "", Feature.FIRST_HOP, "On other ports they are dropped."),
+    rule(
+        "owner",
+        50,
+        "reg6",
+        Feature.FIRST_HOP,
+        "On other ports claims of new addresses are dropped: neighbour discovery of hosts passes "
+        "as their bindings have it,",
+        TableId.GUARD,
+        "register",
+    ),
+    rule("hold", 0, "", Feature.FIRST_HOP, "and all else is dropped."),
 )
 
 _TABLE, _FEATURE = TableId.AWAY, Feature.FIRST_HOP
@@ -90,6 +100,11 @@ _FLOWS = (
         TableId.GUARD,
     ),
     Flow(_TABLE, 60, (_PASSES,), _FEATURE, (), TableId.CHECKED),
+    Flow(
+        *(_TABLE, 50, (register(Register.TRAP, ND.feature),), _FEATURE),
+        (SetRegister(Register.TRAP, 0),),
+        TableId.GUARD,
+    ),
     Flow(_TABLE, 0, (), _FEATURE),
 )
 

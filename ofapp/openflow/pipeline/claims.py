@@ -244,9 +244,9 @@ _CLAIMS = (
         810,
         CHECK_ND,
         _icmpv6(_SOLICITATION, more=(_UNSPECIFIED,)),
-        TableId.GUARD,
-        "Duplicate address detection claims the target (RFC 4862 5.4): by the owner of a binding "
-        "it passes, any other is for the controller.",
+        TableId.TRAPS,
+        "Duplicate address detection claims the target (RFC 4862 5.4). Also that of an owner is "
+        "for the controller: until it is done, the owner does not answer whether it is there.",
         (*_claim("eth_src", "ipv6_nd_target"), _to(ND)),
     ),
     _Claim(

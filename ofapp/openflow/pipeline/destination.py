@@ -99,6 +99,17 @@ _RULES = (
         actions="output group",
     ),
     rule(
+        "remote",
+        200,
+        "vlan_vid eth_dst",
+        Feature.REMOTE,
+        "A host at another member of a fabric: `reg14` has that member, `reg15` a hash of the "
+        "frame. Deletes find it by its output, to a port that never exists. It ends when no frame "
+        "has used it for the ageing time; the controller does not hear of that.",
+        TableId.ENTER,
+        "output address hash",
+    ),
+    rule(
         "multicast",
         100,
         "eth_dst",
@@ -113,7 +124,7 @@ _RULES = (
         "in_port eth_dst",
         Feature.STORM,
         "Unknown unicast of a port with storm control: what is above the rate is dropped.",
-        goto=TableId.FLOOD,
+        goto=(TableId.FLOOD, TableId.UNKNOWN),
     ),
     rule(
         "flood-vlan",
@@ -121,8 +132,8 @@ _RULES = (
         "",
         Feature.VLAN,
         "Broadcast, multicast and unknown destinations, where VLANs differ or unknown unicast "
-        "is metered. Otherwise:",
-        goto=TableId.FLOOD,
+        "is metered, and in a fabric. Otherwise:",
+        goto=(TableId.FLOOD, TableId.UNKNOWN),
     ),
     rule(
         "flood",
@@ -151,6 +162,7 @@ _ADDRESSES = tuple(_address_flows())
 """The flows that show the controller IP addresses of known hosts; they need meters."""
 _GROUPS = Flow(_TABLE, 100, (TO_GROUP,), SNOOPED.feature, (), TableId.MULTICAST)
 _BY_TABLE = Flow(_TABLE, 0, (), Feature.VLAN, (), TableId.FLOOD)
+_IN_FABRIC = Flow(_TABLE, 0, (), Feature.VLAN, (), TableId.UNKNOWN)
 _BY_GROUP = Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
 """For an unknown destination, which floods: see `flood.floods_by_table`."""
 
@@ -164,7 +176,10 @@ def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
         yield _GROUPS
     if metered:
         yield from _ADDRESSES
-    yield _BY_TABLE if floods_by_table(desired, metered) else _BY_GROUP
+    if desired.protocols.get("fabric") is not None:
+        yield _IN_FABRIC
+    else:
+        yield _BY_TABLE if floods_by_table(desired, metered) else _BY_GROUP
 
 
 def storm_flow(ingress: Ingress) -> Iterator[Flow]:
@@ -173,7 +188,8 @@ def storm_flow(ingress: Ingress) -> Iterator[Flow]:
     if ingress.metered and port.policy.storm.unknown_unicast is not None:
         meter = meter_id(port.number, UNKNOWN_UNICAST)
         match = (in_port(port.number), TO_HOST)
-        yield Flow(_TABLE, 10, match, Feature.STORM, (), TableId.FLOOD, meter=meter)
+        goto = TableId.UNKNOWN if port.wanted("fabric") else TableId.FLOOD
+        yield Flow(_TABLE, 10, match, Feature.STORM, (), goto, meter=meter)
 
 
 def static_destinations(policies: PortPolicies, static: PutStatic, port: int) -> Iterator[Flow]:

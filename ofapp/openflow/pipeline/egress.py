@@ -42,6 +42,21 @@ from ofapp.openflow.pipeline.table import Table
 
 _RULES = (
     rule(
+        "split-horizon",
+        420,
+        "in_port reg0 reg14",
+        Feature.FABRIC,
+        "From another member, out of the aggregation that the frame came from there: drop.",
+    ),
+    rule(
+        "shared",
+        410,
+        "reg0 reg14",
+        Feature.FABRIC,
+        "By a tree, out of an aggregation that has ports at the member where the frame entered, "
+        "too: drop. That member has sent it there.",
+    ),
+    rule(
         "isolated",
         400,
         "reg0 reg1",
@@ -215,7 +230,8 @@ EGRESS = Table(
     TableId.EGRESS,
     "egress",
     "Egress policies of ports. `reg0` is the egress port, `reg1` is 1 for a "
-    "frame from an isolated port, `reg2` is 1 for a flooded frame.",
+    "frame from an isolated port, `reg2` is 1 for a flooded frame. In a fabric, `reg14` has the "
+    "member where a flooded frame entered, and the aggregation that a frame came from.",
     _RULES,
     flows=egress_flows,
 )

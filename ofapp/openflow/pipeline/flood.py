@@ -37,8 +37,12 @@ _RULES = (
 
 def floods_by_table(desired: Desired, metered: bool) -> bool:
     """Whether frames flood by way of this table, and not straight through the one group."""
-    return desired.port_policies.aware or (
-        metered and any(port.policy.storm.unknown_unicast is not None for port in desired.ports)
+    return (
+        desired.port_policies.aware
+        or desired.protocols.get("fabric") is not None
+        or (
+            metered and any(port.policy.storm.unknown_unicast is not None for port in desired.ports)
+        )
     )
 
 
@@ -77,8 +81,8 @@ def flood_groups(
 FLOOD = Table(
     TableId.FLOOD,
     "flood",
-    "Flood ports of each VLAN. Used only if they differ between VLANs, or if "
-    "unknown unicast is metered.",
+    "Flood ports of each VLAN. Used only if they differ between VLANs, if "
+    "unknown unicast is metered, or in a fabric.",
     _RULES,
     flows=flood_flows,
 )

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.ports.policies import PortPolicies
@@ -22,10 +23,11 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output, in_port
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.trap import Place, Trap
-from ofapp.openflow.model.traps import LACP, TRAPS, lacp_places
+from ofapp.openflow.model.traps import LACP, PROBE, TRAPS, lacp_places, probe_places
 from ofapp.openflow.pipeline import destination, guard, multicast, source
 from ofapp.openflow.pipeline import lag as lags
 from ofapp.openflow.pipeline.entries import Key
+from ofapp.openflow.pipeline.fabric import crossing, forwarding
 from ofapp.openflow.pipeline.meters import to_controller
 from ofapp.openflow.pipeline.table import Ingress
 from ofapp.openflow.pipeline.tables import PIPELINE, check
@@ -79,6 +81,22 @@ def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
     """The flows of an aggregation that belong to no port."""
     yield from _checked(lags.lag_flows(lag))
     yield from (trap_flow(LACP, place, metered) for place in lacp_places(lag))
+
+
+def fabric_flows(fabric: DesiredFabric, metered: bool) -> Iterator[Flow]:
+    """The flows of a fabric that belong to no port; the one by which frames enter is the last."""
+    yield from (trap_flow(PROBE, place, metered) for place in probe_places(fabric))
+    yield from _checked(forwarding.fabric_flows(fabric))
+
+
+def shared_flows(lag: int, members: Iterable[int]) -> Iterator[Flow]:
+    """The flows that keep frames out of an aggregation that has ports at other members, too."""
+    return _checked(crossing.shared_flows(lag, members))
+
+
+def remote_flow(vid: int, mac: int, member: int, ageing_time: int) -> Flow:
+    """The flow for a host at another member of a fabric; 0: it never ages."""
+    return _check(crossing.remote_flow(vid, mac, member, ageing_time))
 
 
 def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:

@@ -26,7 +26,7 @@ from ofapp.openflow.model.flow import (
     vlan,
 )
 from ofapp.openflow.model.rule import Register, TableId, rule
-from ofapp.openflow.model.traps import ND, trap_rules
+from ofapp.openflow.model.traps import trap_rules
 from ofapp.openflow.pipeline.claims import CHECK_ADDRESS, IPV4_CLAIM, IPV6_CLAIM
 from ofapp.openflow.pipeline.table import Table
 
@@ -65,14 +65,6 @@ _GUARD_RULES = (
         TableId.CHECKED,
         optional=("reg9", "reg10"),
     ),
-    rule(
-        "new",
-        10,
-        "reg6",
-        Feature.FIRST_HOP,
-        "Duplicate address detection of an address without a binding: for the controller.",
-        actions="resubmit",
-    ),
     rule("other", 0, "", Feature.FIRST_HOP, "A claim without a binding.", TableId.REFUSED),
 )
 
@@ -96,13 +88,7 @@ _CHECKED_RULES = (
     rule("list", 0, "", Feature.FIRST_HOP, "From one with a list.", TableId.ACL),
 )
 
-_FLOWS = (
-    Flow(
-        *(TableId.GUARD, 10, (register(Register.TRAP, ND.feature),), Feature.FIRST_HOP),
-        (Resubmit(TableId.TRAPS),),
-    ),
-    Flow(TableId.GUARD, 0, (), Feature.FIRST_HOP, (), TableId.REFUSED),
-)
+_FLOWS = (Flow(TableId.GUARD, 0, (), Feature.FIRST_HOP, (), TableId.REFUSED),)
 _REFUSED = (Flow(TableId.REFUSED, 0, (), Feature.FIRST_HOP),)
 _AGAIN = (
     SetRegister(Register.ADVERTISES, 0),

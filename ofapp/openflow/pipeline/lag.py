@@ -47,6 +47,32 @@ _RULES = (
         "never is.",
         actions="choose",
     ),
+    rule(
+        "others",
+        100,
+        "reg0",
+        Feature.FABRIC,
+        "The port that leads to all other members of a fabric: a copy into the tree that begins "
+        "here. What encapsulates stands in the clone itself: Open vSwitch makes no copy for a "
+        "clone that only leads to another table, and later copies would be spoilt.",
+        actions="clone",
+    ),
+    rule(
+        "others-tagged",
+        150,
+        "reg0 vlan_vid",
+        Feature.FABRIC,
+        "The same for a frame with a VLAN tag (see table `enter`).",
+        actions="clone",
+    ),
+    rule(
+        "others-labelled",
+        200,
+        "reg0 eth_type",
+        Feature.FABRIC,
+        "The same for a frame with MPLS labels (see table `enter`).",
+        actions="clone",
+    ),
 )
 
 
@@ -74,7 +100,7 @@ LAG = Table(
     TableId.LAG,
     "lag",
     "Choice of the member by which a frame leaves an aggregation; `reg0` is its "
-    "logical port. Exists only with aggregations.",
+    "logical port. Exists only with aggregations, and in members of a fabric.",
     _RULES,
     flows=_bridge_flows,
 )

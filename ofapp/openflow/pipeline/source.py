@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.fabric.desired import FABRIC_PORT
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature, ports_serial
 from ofapp.openflow.model.flow import Flow, Match, in_port, vlan
@@ -85,6 +86,14 @@ _RULES = (
         goto=TableId.DESTINATION,
     ),
     rule(
+        "other-member",
+        195,
+        "in_port",
+        SIGHTING.feature,
+        "From another member of a fabric, which has checked the address: pass.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
         "held",
         190,
         "vlan_vid eth_src",
@@ -137,6 +146,9 @@ def source_flows(ingress: Ingress) -> Iterator[Flow]:
     copy = (to_controller(port.number, SIGHTING, metered),) if port.learns else ()
     if port.state is PortState.LEARNING:
         yield Flow(_TABLE, 400, here, SIGHTING.feature, copy)
+        return
+    if port.number == FABRIC_PORT:
+        yield Flow(_TABLE, 195, here, SIGHTING.feature, (), TableId.DESTINATION)
         return
     if port.full:
         yield gate_flow(port.number, None, metered)

@@ -20,6 +20,8 @@ from ofapp.openflow.pipeline.away import AWAY, TRAPS
 from ofapp.openflow.pipeline.claims import CLAIMS
 from ofapp.openflow.pipeline.destination import DESTINATION
 from ofapp.openflow.pipeline.egress import EGRESS
+from ofapp.openflow.pipeline.fabric.crossing import ENTER, LEAVE, OUTER, UNKNOWN
+from ofapp.openflow.pipeline.fabric.forwarding import FABRIC, HOP
 from ofapp.openflow.pipeline.flood import FLOOD
 from ofapp.openflow.pipeline.guard import CHECKED, GUARD, REFUSED
 from ofapp.openflow.pipeline.lag import LAG
@@ -46,9 +48,15 @@ _DECLARED = (
     DESTINATION,
     MULTICAST,
     SNOOP,
+    UNKNOWN,
     FLOOD,
     EGRESS,
     LAG,
+    ENTER,
+    OUTER,
+    FABRIC,
+    HOP,
+    LEAVE,
     OWNER,
 )
 """All tables in the order in which frames pass them.  A new one needs an entry here and no more."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.queue.delivery import DeliveryQueue
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 
 
@@ -22,7 +22,7 @@ class ConnectedSwitch:
     """
 
     channel: Channel
-    bridge: Bridge
+    bridge: SwitchBridge
     installed: Installed
     encoder: Encoder
     queue: DeliveryQueue

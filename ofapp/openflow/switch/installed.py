@@ -6,7 +6,7 @@ Learned addresses are not part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ofapp.bridge.desired import Desired
 from ofapp.common.portions import AT_ONCE, Portions
@@ -25,6 +25,7 @@ class Installed:
     flooded: the ports that its flood groups have; None while that is not known.
     bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
     fragments: whether it shows the ports of first fragments (`codec.read_fragments`).
+    kept: versions of a fabric's plan that an earlier controller added; not in `program`.
     removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
     """
 
@@ -39,6 +40,7 @@ class Installed:
         self.flooded: frozenset[int] | None = None
         self.bundles = True
         self.fragments = False
+        self.kept: frozenset[int] = frozenset()
         self.removed = 0
 
     def holds(self, program: Program) -> None:
@@ -56,12 +58,13 @@ class Installed:
         self.fragments = on
         return codec.read_fragments(on)
 
-    def put(self, flow: Flow) -> bytes:
+    def put(self, flow: Flow, encode: Callable[[Flow], bytes] = codec.add_flow) -> bytes:
         """Add or change a flow; one with a hard timeout is also renewed."""
-        if self.program.flows.get(flow.identity) == flow and not flow.hard_timeout:
+        have = self.program.flows.get(flow.identity)
+        if (have is flow or have == flow) and not flow.hard_timeout:
             return b""
         self.program.flows.put(flow)
-        return codec.add_flow(flow)
+        return encode(flow)
 
     def take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
         """Delete a flow."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 
 PORTION = 64
 """Ports taken in before others get their turn."""
 
 
 def arrive(
-    bridge: Bridge,
+    bridge: SwitchBridge,
     ports: Iterable[Port],
     apply: Callable[[list[Effect]], None],
     rest: Callable[[], bool],
@@ -46,7 +46,7 @@ def arrive(
 
 
 def handle_port_news(
-    bridge: Bridge,
+    bridge: SwitchBridge,
     news: list[tuple[bool, Port]],
     now: float,
     apply: Callable[[list[Effect]], None],

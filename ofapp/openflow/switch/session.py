@@ -11,10 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from ofapp.bridge.alike import MANY, together
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.datapath_status import DatapathStatus
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
@@ -31,6 +30,7 @@ from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.counters.rates import LearningWatch
 from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.encode.fabric import FABRIC_FEATURES
 from ofapp.openflow.switch.events import (
     BRIDGE_LOST,
     BRIDGE_READY,
@@ -46,6 +46,7 @@ from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.program import Changes, Program, difference
 from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State, grace
 from ofapp.openflow.switch.queue.learn_queue import LearnQueue
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_control import FlowControl
 from ofapp.openflow.wire.main_thread import MAIN_THREADS
@@ -55,11 +56,14 @@ from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import PATIENCE, RequestError, answers, ask_once
 from ofapp.osken import parser
 
+AnyBridge = TypeVar("AnyBridge", bound=SwitchBridge)
+AnyBridge_contra = TypeVar("AnyBridge_contra", bound=SwitchBridge, contravariant=True)
 
-class NoticeHandler(Protocol):
+
+class NoticeHandler(Protocol[AnyBridge_contra]):
     """Handler of effects that are not for the switch: events, and what has to be saved."""
 
-    def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
+    def __call__(self, bridge: AnyBridge_contra, notice: Notice) -> None: ...
 
 
 class Turn:
@@ -77,8 +81,8 @@ class Turn:
         self._wake.set()
 
 
-class Session:
-    """The shell around one `Bridge` for the life of one connection.
+class Session(Generic[AnyBridge]):
+    """The shell around one bridge for the life of one connection.
 
     Its parts are asked and call nothing here: none of them leads back to the session, so that all
     is freed when the connection ends.
@@ -92,8 +96,8 @@ class Session:
     def __init__(
         self,
         channel: Channel,
-        bridge: Bridge,
-        handle: NoticeHandler,
+        bridge: AnyBridge,
+        handle: NoticeHandler[AnyBridge],
         ownership: Ownership,
         adopt_static: bool,
     ) -> None:
@@ -149,6 +153,12 @@ class Session:
     def write_mark(self, mark: int | None) -> None:
         """Make this the mark of the snapshot that counts: see `marks`."""
         write_mark(self.channel, mark)
+
+    @property
+    def refused_contents(self) -> int:
+        """How often the switch has refused flows of a fabric, or several changes at once."""
+        changes = self._upkeep.refusals.changes
+        return sum(changes[feature] for feature in (*FABRIC_FEATURES, None))
 
     def alive(self, patience: float) -> bool:
         """Whether the switch answers within `patience` seconds."""
@@ -298,24 +308,44 @@ class Session:
         """
         if not effects:
             return Changes
-        before = self._installed.program.copy()
-        if self._queue.state is not State.CLOSED and used_lists(self.bridge.params):
-            self._upkeep.counters.save_acls()
+        before = self._before_change()
         self.apply(effects)
         if self._queue.crowded:
             return partial(self._changed_since, before)
         changes = difference(before, self._installed.program)
         return lambda: changes
 
+    def changes_from_now(self) -> Callable[[], Changes]:
+        """A function that waits for a barrier, and gives what has changed in the switch."""
+        return partial(self._changed_since, self._before_change())
+
+    def _before_change(self) -> Program:
+        if self._queue.state is not State.CLOSED and used_lists(self.bridge.params):
+            self._upkeep.counters.save_acls()
+        return self._installed.program.copy()
+
     def _changed_since(self, before: Program) -> Changes:
         self._await_barrier()
         return difference(before, self._installed.program.copy(), hub.portions())
 
-    def confirm(self, done: Callable[[], None]) -> bool:
-        """Call `done` once the switch has carried out all; False when something waits."""
+    def confirm(
+        self, done: Callable[[], None], urgent: bool = False, in_effect: bool = False
+    ) -> bool:
+        """Call `done` once the switch has carried out all; False when something waits.
+
+        urgent: out of turn; in_effect: when the switch also forwards by it, see `delivery`.
+        """
         if self._queue.state is not State.OPEN:
             return False
-        self._ask_barrier(done)
+        asked = time.monotonic()
+
+        def answered() -> None:
+            if in_effect:
+                _after_grace(time.monotonic() - asked, done)
+            else:
+                done()
+
+        self._ask_barrier(answered, urgent)
         return True
 
     def carried_out(self, patience: float) -> bool:
@@ -355,7 +385,7 @@ class Session:
 
     def _on_barrier(self, answered: float) -> None:
         """The switch has carried out what closes ports; others hear of it when it has effect."""
-        hub.spawn_after(grace(answered), self._done, State.BARRIER)
+        _after_grace(answered, partial(self._done, State.BARRIER))
 
     def _reprogram(self, make: Callable[[Portions], bytes]) -> None:
         """Bring the switch in line as a whole, in portions between which others have their turn."""
@@ -525,3 +555,8 @@ class Session:
                 left = self.bridge.next_wakeup()
                 if left is not None and left <= now:  # of thousands of ports: others wait, too
                     self.channel.turn()
+
+
+def _after_grace(answered: float, done: Callable[[], None]) -> None:
+    """Call `done` when a switch that has answered a barrier so late forwards by what it has."""
+    hub.spawn_after(grace(answered), done)

@@ -40,6 +40,9 @@ LARGE = (TableId.SOURCE, TableId.DESTINATION)
 """Tables with learned addresses; what else they hold has cookies without serials."""
 
 
+_OF_HOSTS = {Feature.LEARNED, Feature.STICKY, Feature.REMOTE}
+
+
 def flow_request(channel: Channel, cookie: int, mask: int, table: int = ofp.OFPTT_ALL) -> Any:
     """Request the flows with these cookies."""
     return parser.OFPFlowStatsRequest(
@@ -69,7 +72,7 @@ def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
     requests = []
     for table in PIPELINE:
         if table.id in LARGE:
-            features = {rule.feature for rule in table.rules} - {Feature.LEARNED, Feature.STICKY}
+            features = {rule.feature for rule in table.rules} - _OF_HOSTS
             cookies = map(make_cookie, sorted(features))
             requests += [flow_request(channel, cookie, EXACT, table.id) for cookie in cookies]
         elif table.id != TableId.OWNER:

@@ -9,6 +9,7 @@ it must also have been quiet for a while: else there would be an event every sec
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from typing import Any, NamedTuple
 
 from ofapp.bridge.event import Event, Severity
@@ -37,6 +38,7 @@ class Refusal(NamedTuple):
     part: what kind of thing was refused, as counters call it.  what, why: in words.
     holds: whether the switch lacks, or keeps, something that it should not, now.
     learned: whether it is about a learned address.
+    feature: of the flow that was refused, None if it is none of ours or no flow.
     """
 
     part: str
@@ -44,6 +46,7 @@ class Refusal(NamedTuple):
     why: str
     holds: bool = True
     learned: bool = False
+    feature: int | None = None
 
 
 def read_refusal(error: bytes) -> Refusal:
@@ -62,11 +65,12 @@ def _about(sent: bytes, why: str) -> Refusal:
     if kind == ofp.OFPT_FLOW_MOD:
         cookie, table, command = _FLOW_MOD.unpack_from(sent)
         known = parse_cookie(cookie)
-        of = "of another feature" if known is None else _feature(known.feature)
+        feature = None if known is None else known.feature
+        of = "of another feature" if feature is None else _feature(feature)
         name = NAMES.get(table, table)
         which = "the removal of a flow" if command in _DELETES else "a flow"
         what = f"{which} of table {name} ({of})"
-        return Refusal("flow_mods", what, why, True, bool(cookie & LEARNED_BIT))
+        return Refusal("flow_mods", what, why, True, bool(cookie & LEARNED_BIT), feature)
     if kind == ofp.OFPT_GROUP_MOD:
         command, group = _GROUP_MOD.unpack_from(sent)
         return Refusal("group_mods", _modified("group", command, f"{group:#x}"), why)
@@ -111,9 +115,13 @@ class _Standing:
 
 
 class Refusals:
-    """The refusals of one connection."""
+    """The refusals of one connection.
+
+    changes: how often flows were refused, by feature; None: several changes at once.
+    """
 
     def __init__(self) -> None:
+        self.changes: Counter[int | None] = Counter()
         self._standing: dict[tuple[str, str], _Standing] = {}
 
     @property
@@ -133,6 +141,8 @@ class Refusals:
 
     def add(self, refusal: Refusal, now: float) -> list[Event]:
         """Count a refusal; returns the event for the first of its kind."""
+        if refusal.part in ("flow_mods", "bundles") and not refusal.learned:
+            self.changes[refusal.feature] += 1
         what, why = refusal.what, refusal.why
         if (what, why) not in self._standing and len(self._standing) >= KINDS:
             refusal = refusal._replace(what="other things", why="for several reasons")

@@ -177,7 +177,7 @@ class Bed:
     def bindings(self, host: Host | None = None) -> list[dict[str, Any]]:
         """The bindings of the bridge, or of one host."""
         body = self.controller.get(f"/v1/bridges/{self.bridge.dpid16}/bindings")
-        return [one for one in body["bindings"] if host is None or one["mac"] == host.mac]
+        return [one for one in body["entries"] if host is None or one["mac"] == host.mac]
 
     def refused(self) -> list[dict[str, Any]]:
         """What was refused last."""

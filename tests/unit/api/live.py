@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.support.forks import fork
+
+ROOT = Path(__file__).parents[3]
 
 
 @contextmanager
@@ -26,13 +29,14 @@ def closed() -> Iterator[tuple[str, dict[str, str]]]:
 
 @contextmanager
 def _running(network: str, port: int) -> Iterator[tuple[str, dict[str, str]]]:
-    script = Path(__file__).with_name("serve.py")
-    with subprocess.Popen(
-        [sys.executable, script, network, str(port)], stdout=subprocess.PIPE, text=True
-    ) as process:
+    reading, writing = os.pipe()
+    with open(reading) as said:
+        arguments = [network, str(port)]
+        process = fork(arguments, ROOT, os.environ, writing, 2, "tests.unit.api.serve")
+        os.close(writing)
         try:
-            assert process.stdout is not None
-            given, tokens = process.stdout.readline().split(maxsplit=1)
+            given, tokens = said.readline().split(maxsplit=1)
             yield f"http://127.0.0.1:{int(given)}", json.loads(tokens)
         finally:
             process.terminate()
+            process.wait(20)

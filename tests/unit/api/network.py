@@ -31,6 +31,7 @@ from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from tests.unit.api.cables import Cables
+from tests.unit.api.fabrics import NAMES, FakeFabric
 from tests.unit.bridge.lldp.lab import pdu as lldpdu
 from tests.unit.multicast.lan import V4, ip
 from tests.unit.stp.lab import WORSE, rst
@@ -337,6 +338,7 @@ def closed_network() -> Network:
     speak(bridge, 1, mac(1), "10.0.0.1")
     network.changes.fdb.add_static(bridge, 7, parse_mac(STATIC), "eth2")
     network.changes.mdb.add_permanent(bridge, PermanentEntry(7, ip("239.7.7.7"), "eth2"))
+    network.fabrics = {"mesh": FakeFabric(bridge)}
     for role in (UserRole.VIEWER, UserRole.OPERATOR, UserRole.ADMIN):
         SECRETS[str(role)] = network.access.tokens.create(str(role), role, "root", 0.0)[0]
     network.access.tokens.create("spare", UserRole.VIEWER, "root", 0.0)
@@ -368,9 +370,27 @@ def first_hop_network() -> Network:
     return network
 
 
+def fabric_network() -> Network:
+    """Fabric mesh: a ring of s1, s2 and s3 with a port eth0 each; see `FakeFabric`.
+
+    Hosts 1 to 3 are behind these ports; host 1 was heard with 10.0.0.1.  Host 1 is in VLAN 7, too.
+    """
+    network = empty_network()
+    bridge = Bridge(1, network.running.of(1).params())
+    network.bridges[1] = bridge
+    there = [Port(number, f"{name}/eth0", number, True) for number, name in enumerate(NAMES, 1)]
+    network.dispatcher.apply(bridge, bridge.set_ports(there, time.monotonic()))
+    learn(network, bridge, *((number, 0, mac(number)) for number in (1, 2, 3)))
+    learn(network, bridge, (1, 7, mac(1)))
+    speak(bridge, 1, mac(1), "10.0.0.1")
+    network.fabrics = {"mesh": FakeFabric(bridge)}
+    return network
+
+
 NETWORKS = {
     "acl": acl_network,
     "cabled": cabled_network,
+    "fabric": fabric_network,
     "half": half_network,
     "closed": closed_network,
     "first-hop": first_hop_network,

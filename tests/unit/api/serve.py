@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from ofapp.api.http.server import ApiServer, Place
 from ofapp.common import hub
 from ofapp.osken.server import SwitchServer
 from tests.unit.api.network import NETWORKS, SECRETS
 
-if __name__ == "__main__":
+
+def main(arguments: list[str]) -> None:
+    """Serve; arguments: the network's name, and the port."""
     parent = os.getppid()
     SwitchServer.listening.set()  # as if switches could connect, so that /readyz answers 200
-    server = ApiServer(NETWORKS[sys.argv[1]](), Place("127.0.0.1", int(sys.argv[2])))
+    server = ApiServer(NETWORKS[arguments[0]](), Place("127.0.0.1", int(arguments[1])))
     server.start()
     print(server.port, json.dumps(SECRETS), flush=True)
     while os.getppid() == parent:

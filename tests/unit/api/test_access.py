@@ -25,6 +25,7 @@ IDS = {
     "lag": "bond0",
     "member": "m1",
     "address": "10.0.0.9",
+    "fabric": "mesh",
 }
 """The objects: with these no answer is a 404 for want of a bridge or a port."""
 

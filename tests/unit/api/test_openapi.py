@@ -47,6 +47,7 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/cluster/members/{member}/drain",
         "/v1/cluster/members/{member}/undrain",
         "/v1/bridges/{dpid}",
+        "/v1/bridges/{dpid}/settings",
         "/v1/bridges/{dpid}/ports",
         "/v1/bridges/{dpid}/ports/{port}",
         "/v1/bridges/{dpid}/ports/{port}/vlans/{vlan}",
@@ -76,6 +77,9 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/multicast/ports/{port}",
         "/v1/bridges/{dpid}/multicast/ports/{port}/vlans/{vlan}",
         "/v1/bridges/{dpid}/multicast/vlans/{vlan}",
+        "/v1/fabrics",
+        "/v1/fabrics/{fabric}",
+        "/v1/fabrics/{fabric}/trace",
         "/v1/fdb",
         "/v1/topology",
         "/v1/search",
@@ -163,6 +167,7 @@ REAL = {
     "group": "239.7.7.7",
     "lag": "lag0",
     "name": "spare",
+    "fabric": "mesh",
 }
 """Objects, so that more than 404 is met."""
 

@@ -38,6 +38,9 @@ bridges:
     static: [{{mac: "52:54:00:00:00:01", vlan: 10, port: eth1}}]
 """
 
+SECONDS = 30.0
+"""Most that documents take to be written on a busy machine."""
+
 REQUESTS = {
     "spanning tree": ("/stp", {"max_age": 40, "hello_time": 1, "forward_delay": 4}),
     "spanning tree of a port": ("/stp/ports/eth1", {"priority": 7}),
@@ -86,11 +89,13 @@ class Setup:
         self.folder.mkdir()
         find = lambda: self.file  # noqa: E731
         config = load_config(self.file)
-        self.network = Network(config, State(self.folder), EventLog(), find=find)
+        state = State(self.folder)
+        self.network = Network(config, state, EventLog(), find=find)
         self.client = clients(self.network)
         self.bridge: Bridge = add_bridge(self.network, ports=4)
         answer = self.client.patch(f"/v1/bridges/{DPID}/stp", json={"priority": 4096})
         assert answer.status_code == 200, answer.text
+        state.queue.finish(SECONDS)  # no document is written during the test
 
     def everything(self) -> tuple[object, ...]:
         """The file's settings, those in force and the bridge's, and all that is stored."""

@@ -17,7 +17,7 @@ from ofapp.bench import BenchError
 from ofapp.bench.bed import Bed, Given
 from ofapp.bench.choose import Where, check
 from ofapp.bench.devices import Device, Up
-from ofapp.bench.names import Datapath, Dut, Measurement
+from ofapp.bench.names import SAMPLED, Datapath, Dut, Measurement
 from ofapp.bench.presets import FULL, QUICK, USUAL, Asked, plan
 from ofapp.bench.runner import TASKS, Runner
 from ofapp.bench.sender import batch
@@ -76,7 +76,7 @@ def test_every_test_has_its_task() -> None:
 def test_plans() -> None:
     full = plan(Asked(), FULL)
     assert full.sizes == (64, 128, 256, 512, 1024, 1280, 1518, 9000)
-    assert set(full.tests) == set(Measurement)
+    assert set(full.tests) == set(Measurement) - SAMPLED
     assert Dut.EXTERNAL not in full.duts
     own = plan(Asked(sizes=[1518, 64, 64], duts=[Dut.OFAPP], repetitions=7, seconds=2), QUICK)
     assert (own.sizes, own.duts, own.repetitions, own.seconds) == ((64, 1518), ("ofapp",), 7, 2)
@@ -99,6 +99,12 @@ def test_frames_leave_alone_as_long_as_the_generator_keeps_up() -> None:
 def test_what_does_not_go_together(duts: list[Dut], given: Given | None, said: str) -> None:
     with pytest.raises(BenchError, match=said):
         check(plan(Asked(duts=duts), USUAL), Where("x", given, Path("/nowhere")))
+
+
+def test_a_profile_sees_this_machine_only() -> None:
+    asked = Asked(duts=[Dut.EXTERNAL], tests=[Measurement.PROFILE])
+    with pytest.raises(BenchError, match="shows only what this machine's processors do"):
+        check(plan(asked, USUAL), Where("x", Given("a", "b"), Path("/nowhere")))
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ class Members:
 class World:
     def __init__(self) -> None:
         self.now = 100.0
+        self.complete = True
         self.etcd = FakeEtcd()
 
     def election(self, own: str) -> Election:
@@ -49,6 +50,7 @@ class World:
         campaign = Campaign(
             *(nothing, claims, nothing, members, nothing, nothing, 1),
             *(lambda *_args: None, lambda _datapath_id: b"", {}),
+            *(lambda switch: switch, lambda bridge: (bridge,), lambda _bridge: self.complete),
         )
         channel: Any = Channel()
         return Election(channel, campaign)
@@ -71,6 +73,14 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def test_each_leaves_a_moment_to_those_before_it(world: World) -> None:
     waits = [world.election(name)._wait() for name in (FIRST, SECOND, THIRD)]
     assert waits == [0, TURN, 2 * TURN]
+
+
+def test_who_reaches_not_all_switches_of_a_fabric_leaves_it_to_those_who_do(world: World) -> None:
+    first = world.election(FIRST)
+    world.complete = False
+    assert first._wait() == len(NAMES) * TURN
+    world.complete = True
+    assert first._wait() == 0
 
 
 def test_as_long_as_those_before_it_claim_others_it_waits(world: World) -> None:

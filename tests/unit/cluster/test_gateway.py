@@ -120,7 +120,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
 
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
-    openssl("req", "-x509", *key, "-subj", "/CN=test", "-keyout", "ca-key.pem", "-out", "ca.pem")
+    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")  # Python asks for it since 3.13
+    authority = ("-subj", "/CN=test", *usage, "-keyout", "ca-key.pem", "-out", "ca.pem")
+    openssl("req", "-x509", *key, *authority)
     for name, subject, more in (
         ("node", "CN=node", "subjectAltName=DNS:etcd.example,IP:127.0.0.1"),
         ("own", "O=ofapp", "subjectAltName=DNS:own"),

@@ -29,7 +29,7 @@ class Owner:
 
     def owns(self, datapath_id: int) -> Claim | None:
         owned = self.name == "m1" and datapath_id == SWITCH and not self.yielded
-        return Claim(SWITCH, self.name, 1, self.lease, 0.0, "") if owned else None
+        return Claim(SWITCH, self.name, 1, self.lease, 0.0, "", SWITCH) if owned else None
 
     def is_heard(self, datapath_id: int, patience: float) -> bool:
         self.asked += 1

@@ -12,6 +12,10 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
+from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.fabric.plan import plan
+from ofapp.bridge.fabric.update import Content
 from ofapp.bridge.first_hop import params as first_hop
 from ofapp.bridge.first_hop.binding import BoundAddress, Origin
 from ofapp.bridge.lag import LagParams
@@ -41,6 +45,7 @@ from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
+from tests.support.fabric import desired_at, graph
 from tests.unit.openflow.guarded import guarded
 
 GUEST = first_hop.PortParams(
@@ -97,6 +102,12 @@ def everything() -> Bridge:
         bound = BoundAddress(network.network_address.packed, network.prefixlen)
         made.first_hop.add("guest", 0, 0x02000000000C, bound, Origin.API, 0.0)
     return made
+
+
+def member_of_a_fabric() -> Desired:
+    shape = graph((1, 2))
+    content = Content({0: plan(shape)[1]}, frozenset(), 0)
+    return desired_at(everything(), DesiredFabric(9, 1, (1,), content, {2: (4095,)}))
 
 
 def static_flow() -> Flow:
@@ -197,6 +208,8 @@ class TestDeclaration:
             *flows.desired_flows(guarded().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
+            *flows.desired_flows(member_of_a_fabric(), True),
+            flows.remote_flow(1, 2, 3, 0),
             lease_flow(77, 0),
             mark_flow(1),
         ]

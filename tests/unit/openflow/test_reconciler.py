@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,12 +17,18 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import Effect
+from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.fabric.plan import plan
+from ofapp.bridge.fabric.update import Content
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.vlan import access
 from ofapp.common.portions import PORTION, Portions
+from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import flows as pipeline
 from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.switch.audit import comparison, reconciler
@@ -32,6 +39,7 @@ from ofapp.openflow.switch.queue.delivery import State
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.messages import bundle, codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
+from tests.support.fabric import desired_at, graph
 from tests.unit.openflow.messages import messages
 
 MOST_PORTS = 4095
@@ -322,3 +330,84 @@ def test_portions_count_what_is_more_work() -> None:
     for item in portions.of(range(PORTION)):
         seen.append(item)
     assert rests == [2, 4 + PORTION - 2]
+
+
+class MemberSetting(Setting):
+    """A member of a fabric, and its switch."""
+
+    def __init__(self, content: Content) -> None:
+        super().__init__(3)
+        self.fabric = DesiredFabric(9, 1, (1,), content)
+        member: Any = self.bridge
+        member.desired_as_of_now = lambda _params=None: lambda _portions: self.desired
+
+    @property
+    def desired(self) -> Desired:
+        return desired_at(self.bridge, self.fabric)
+
+    def versions(self) -> set[tuple[int, int]]:
+        """(table, version) of what the switch has."""
+        cookies = [(flow.table, parse_cookie(flow.cookie)) for flow in self.switch.flow_stats()]
+        return {
+            (table, cookie.serial)
+            for table, cookie in cookies
+            if cookie is not None and cookie.feature == Feature.VERSION
+        }
+
+
+PART = plan(graph((1, 2)))[1]
+
+
+def test_a_member_keeps_the_versions_that_its_controller_does_not_know() -> None:
+    setting = MemberSetting(Content({0: PART}, frozenset(), 0))
+    setting.look()
+    assert setting.versions() == {(TableId.FABRIC, 0), (TableId.OUTER, 0)}
+    before = {*setting.switch.flows}
+    # Another controller begins; the flow by which frames enter stays as it is.
+    setting.installed.forget()
+    setting.queue.state = State.CLOSED
+    setting.fabric = replace(setting.fabric, content=Content({1: PART}, frozenset({0}), None))
+    setting.look()
+    assert before < {*setting.switch.flows}
+    assert setting.versions() == {
+        (TableId.FABRIC, 0),
+        (TableId.FABRIC, 1),
+        (TableId.OUTER, 0),
+    }
+    assert setting.installed.kept == {0}
+    setting.fabric = replace(setting.fabric, content=Content({1: PART}, frozenset({0}), 1))
+    setting.look()
+    assert (TableId.OUTER, 1) in setting.versions()
+    setting.fabric = replace(setting.fabric, content=Content({1: PART}, frozenset(), 1))
+    setting.look()
+    assert setting.versions() == {(TableId.FABRIC, 1), (TableId.OUTER, 1)}
+    assert not setting.installed.kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        Content({1: PART}, frozenset({0}), None, silent=True),
+        Content({1: PART}, frozenset({7}), None),
+    ],
+    ids=["silent", "its version is not kept"],
+)
+def test_frames_enter_by_no_version_that_is_not_to_be_used(content: Content) -> None:
+    setting = MemberSetting(Content({0: PART}, frozenset(), 0))
+    setting.look()
+    setting.installed.forget()
+    setting.queue.state = State.CLOSED
+    setting.fabric = replace(setting.fabric, content=content)
+    setting.look()
+    assert TableId.OUTER not in {table for table, _ in setting.versions()}
+
+
+def test_flows_of_a_fabric_that_were_deleted_are_put_back() -> None:
+    setting = MemberSetting(Content({0: PART}, frozenset(), 0))
+    setting.look()
+    before = dict(setting.switch.flows)
+    for flow in [*before]:
+        if flow[0] >= TableId.ENTER or flow[0] == TableId.ADMISSION:
+            del setting.switch.flows[flow]
+    setting.look()
+    assert setting.switch.flows == before

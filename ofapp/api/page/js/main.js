@@ -1,6 +1,6 @@
 // The frame of the page: login, navigation and the current view.
 
-import { heard, rejected } from "./api.js";
+import { get, heard, rejected } from "./api.js";
 import { html, nothing, render } from "./lit.js";
 import { live } from "./live.js";
 import { notify } from "./notices.js";
@@ -15,6 +15,7 @@ const VIEWS = {
   switches: () => import("./switches.js"),
   bridge: () => import("./bridge.js"),
   hosts: () => import("./hosts.js"),
+  fabrics: () => import("./fabrics.js"),
   search: () => import("./search.js"),
   events: () => import("./events.js"),
   config: () => import("./config.js"),
@@ -24,6 +25,7 @@ const NAV = [
   ["map", "Map"],
   ["switches", "Switches"],
   ["hosts", "Hosts"],
+  ["fabrics", "Fabrics"], // only where there are some
   ["events", "Events"],
   ["config", "Configuration"],
 ];
@@ -40,6 +42,7 @@ const main = document.getElementById("main");
 const top = document.getElementById("top");
 let running = null; // ends the view that is shown
 let shownPath = null;
+let hasFabrics = false;
 
 function drawTop() {
   const here = parse(location.hash).path[0] ?? "map";
@@ -49,7 +52,7 @@ function drawTop() {
     html`<a class="brand" href="#/map">ofapp</a>
       ${who
         ? html`<nav aria-label="Views">
-              ${NAV.map(
+              ${NAV.filter(([name]) => name !== "fabrics" || hasFabrics || here === name).map(
                 ([name, title]) =>
                   html`<a href=${link([name])} aria-current=${name === here ? "page" : nothing}>${title}</a>`,
               )}
@@ -128,6 +131,13 @@ function begin() {
   live.start();
   shownPath = null;
   route();
+  findFabrics();
+}
+
+async function findFabrics() {
+  const { fabrics } = await get(["fabrics"]).catch(() => ({ fabrics: [] }));
+  hasFabrics = fabrics.length > 0;
+  drawTop();
 }
 
 async function route() {

@@ -5,6 +5,10 @@ one owner at most.  The revision of the transaction, `modified` in its record, i
 *term*, and grows from owner to owner.  An owner hands its claim over in one transaction, too: at no
 time is the switch without an owner.
 
+A fabric is claimed by the key of its bridge, which is that of its first member.  The owner also has
+a claim of each other member that is connected to it, which says so (`Claim.bridge`).  So a switch
+has one owner even while members of the cluster have different configurations.
+
 Claims of others are learned by a watch.  This member knows its own changes at once; notifications
 that are older than that are ignored.
 """
@@ -32,6 +36,9 @@ from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.etcd.values import moment
 from ofapp.controller.state.document import loads
 
+MOST_CHECKED = 100
+"""Most switches of a fabric that are checked as it is claimed: etcd limits a transaction."""
+
 MAX_FORMER = 4096
 """Switches whose former owner is remembered."""
 
@@ -41,6 +48,7 @@ class Claim:
     """A member's claim of a switch.
 
     term: etcd's revision; lease: its ID in etcd; since: seconds since the epoch.
+    bridge: datapath id of the bridge that the switch belongs to.
     """
 
     datapath_id: int
@@ -49,6 +57,12 @@ class Claim:
     lease: int
     since: float
     reason: str
+    bridge: int
+
+    @property
+    def of_member(self) -> bool:
+        """Whether it is of a switch that belongs to a fabric, whose bridge another claim is of."""
+        return self.bridge != self.datapath_id
 
 
 Handler = Callable[[int, Claim | None], None]
@@ -84,7 +98,11 @@ class Claims:
         return self._claims.get(datapath_id)
 
     def all(self) -> Iterable[Claim]:
-        """The claims of all switches."""
+        """The claims of all bridges."""
+        return (claim for claim in self._claims.values() if not claim.of_member)
+
+    def switches(self) -> Iterable[Claim]:
+        """The claims of all switches, those of fabrics' members among them."""
         return self._claims.values()
 
     def former(self, datapath_id: int) -> str | None:
@@ -100,31 +118,54 @@ class Claims:
         """Time by `clock` of the latest claim by one of these: it may be about to claim others."""
         return max((self._latest.get(name, 0.0) for name in members), default=0.0)
 
-    def claim(self, datapath_id: int, lease: int, member: str, reason: str) -> Claim | None:
+    def claim(
+        self,
+        datapath_id: int,
+        lease: int,
+        member: str,
+        reason: str,
+        bridge: int | None = None,
+        switches: Iterable[int] = (),
+    ) -> Claim | None:
         """Claim a switch for this member; None if another member owns it.  EtcdError.
 
+        bridge: that of the fabric that the switch belongs to; None: the switch's own.
+        switches: those of the fabric whose bridge is claimed, of which other members own none: so a
+        member whose file has them in another order does not own a part of it.
         An existing claim under the same lease is returned as it is: it may have been made although
         etcd did not answer.  A record without a lease belongs to no member, and is replaced.
         """
-        key, value = self._keys.owner(datapath_id), _encode(member, reason)
+        key, value = self._keys.owner(datapath_id), _encode(member, reason, bridge)
         put = Put(key, value, lease)
-        outcome = self._etcd.transact([absent(key)], [put])
-        if outcome.records and not outcome.records[0].lease:
-            outcome = self._etcd.transact([modified(key, outcome.records[0].modified)], [put])
+        free = [self._is_free(switch, lease) for switch in switches if switch != datapath_id]
+        outcome = self._etcd.transact([absent(key), *free[:MOST_CHECKED]], [put])
+        there = _of(key, outcome.records)
+        if there is not None and not there.lease:
+            outcome = self._etcd.transact([modified(key, there.modified)], [put])
         if outcome.done:
-            self.counts[self.former(datapath_id) or "nobody"] += 1
+            if bridge is None:
+                self.counts[self.former(datapath_id) or "nobody"] += 1
             made = Record(key, value, outcome.revision, outcome.revision, lease)
             self._know(datapath_id, made, outcome.revision)
         else:
-            record = outcome.records[0] if outcome.records else None
-            self._know(datapath_id, record, outcome.revision)
+            self._know(datapath_id, _of(key, outcome.records), outcome.revision)
         claim = self.of(datapath_id)
         return claim if claim is not None and claim.lease == lease else None
 
-    def hand_over(self, claim: Claim, lease: int, member: str, reason: str) -> bool:
-        """Hand an own switch to another member; False if it was no longer owned.  EtcdError."""
-        put = Put(self._keys.owner(claim.datapath_id), _encode(member, reason), lease)
-        return self._etcd.transact([self.condition(claim)], [put]).done
+    def hand_over(
+        self, claim: Claim, lease: int, member: str, reason: str, others: Iterable[Claim] = ()
+    ) -> bool:
+        """Hand an own bridge to another member; False if it was no longer owned.  EtcdError.
+
+        others: claims of a fabric's members, which go with it; 127 at most (see `transact`).
+        """
+        puts, conditions = [], []
+        for each in (claim, *others):
+            bridge = each.bridge if each.of_member else None
+            value = _encode(member, reason, bridge)
+            puts.append(Put(self._keys.owner(each.datapath_id), value, lease))
+            conditions.append(self.condition(each))
+        return self._etcd.transact(conditions, puts).done
 
     def release(self, claim: Claim) -> None:
         """Delete the claim of an own switch; EtcdError."""
@@ -133,6 +174,13 @@ class Claims:
     def condition(self, claim: Claim) -> Condition:
         """Condition that the claim is unchanged: for what only the owner may write."""
         return modified(self._keys.owner(claim.datapath_id), claim.term)
+
+    def _is_free(self, switch: int, lease: int) -> Condition:
+        """Condition that no other member owns a switch."""
+        claim = self.of(switch)
+        if claim is not None and claim.lease == lease:
+            return self.condition(claim)
+        return absent(self._keys.owner(switch))
 
     def forget(self) -> None:
         """Forget all claims until they are read again: etcd has another history."""
@@ -185,8 +233,14 @@ class Claims:
                 self._revisions.pop(datapath_id, None)
 
 
-def _encode(member: str, reason: str) -> bytes:
+def _of(key: str, records: Iterable[Record]) -> Record | None:
+    return next((record for record in records if record.key == key), None)
+
+
+def _encode(member: str, reason: str, bridge: int | None) -> bytes:
     value = {"member": member, "since": time.time(), "reason": reason}
+    if bridge is not None:
+        value["bridge"] = f"{bridge:016x}"
     return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -198,6 +252,8 @@ def _decode(datapath_id: int, record: Record) -> Claim:
             moment(fields["since"]),
             str(fields["reason"]),
         )
+        bridge = int(str(fields.get("bridge", f"{datapath_id:x}")), 16)
     except (ValueError, KeyError, TypeError):
         member, since, reason = "?", 0.0, "the record in etcd is not valid"
-    return Claim(datapath_id, member, record.modified, record.lease, since, reason)
+        bridge = datapath_id
+    return Claim(datapath_id, member, record.modified, record.lease, since, reason, bridge)

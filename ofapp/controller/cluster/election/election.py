@@ -12,6 +12,11 @@ of one process.  From the claim on it took 0.10 s (0.09 to 0.10) until all flows
 takeover, load 5 and more]; protocols run before that, and known addresses are forwarded.  The claim
 itself comes 1.8 to 2.5 s after the end of an owner with a lease of 2 s.  So a hot standby would
 gain nothing.
+
+Switches that are members of a fabric have one owner: it has the claim of the fabric's bridge.  Each
+of them has an election, and the first one that is won claims the fabric; no other member wins the
+others.  A member that is not connected to all switches of the fabric leaves it to those that are,
+if they take it in their turn.
 """
 
 from __future__ import annotations
@@ -57,10 +62,22 @@ REPEAT = 0.5
 """Seconds between LACPDUs while etcd does not answer."""
 
 
+class Won(NamedTuple):
+    """Claims with which a switch is managed.
+
+    bridge: of its bridge; switch: its own, the same unless it is a member of a fabric.
+    """
+
+    bridge: Claim
+    switch: Claim
+
+
 class Campaign(NamedTuple):
     """State that all elections of a member share.
 
     number: of the cluster, in the leases that switches keep.
+    bridge_of: datapath id of the bridge that a switch belongs to; switches_of: those of a bridge;
+    complete: whether all of these are connected to this member.
     last_words: the last LACPDUs sent to partners of a switch's aggregations; generations: those
     with which this member was a switch's master.
     """
@@ -75,6 +92,9 @@ class Campaign(NamedTuple):
     emit: Emit
     last_words: Callable[[int], bytes]
     generations: dict[int, int]
+    bridge_of: Callable[[int], int]
+    switches_of: Callable[[int], tuple[int, ...]]
+    complete: Callable[[int], bool]
 
     def line(self, datapath_id: int) -> Line:
         """The members that are present, in the order in which they should own a switch."""
@@ -112,7 +132,7 @@ class Election:
             raise RequestError(str(error)) from None
         self.ready = True
 
-    def win(self) -> Claim | None:
+    def win(self) -> Won | None:
         """Wait until this member has claimed the switch; None when the connection ends.
 
         RequestError when the switch does not answer.
@@ -121,19 +141,22 @@ class Election:
             if not self._may_claim() or self._is_foreign():
                 continue
             try:
-                claim = self._claim()
+                won = self._claim()
             except EtcdError as error:
                 LOG.info("the switch %016x is not claimed: %s", self._channel.id, error)
                 hub.sleep(TURN)
                 continue
-            if claim is not None:
+            if won is not None:
                 if self._silent:
                     hub.spawn(self._withdraw)
-                return claim
+                return won
         return None
 
     def become_master(self, claim: Claim) -> None:
-        """Become MASTER; send only while the claim's lease is valid.  RequestError, EtcdError."""
+        """Become MASTER by the switch's own claim; send only while its lease is valid.
+
+        RequestError, EtcdError.
+        """
         held = self._campaign.lease_keeper.held
         if held.number != claim.lease:
             raise RequestError("the lease under which the switch was claimed has ended")
@@ -154,8 +177,8 @@ class Election:
 
     def _may_claim(self) -> bool:
         """Whether this member may claim now; waits for a while if not."""
-        campaign, datapath_id = self._campaign, self._channel.id
-        claim, wait = campaign.claims.of(datapath_id), LOOK
+        campaign = self._campaign
+        claim, wait = campaign.claims.of(self._bridge), LOOK
         if claim is not None:
             self._free_since = None
         if campaign.lease_keeper.holds and campaign.claims.known and not campaign.members.awaited:
@@ -221,10 +244,11 @@ class Election:
         """
         now = clock()
         since = self._free_since = self._free_since or now
-        order, member = self._campaign.line(self._channel.id), self._campaign.members.own
+        order, member = self._campaign.line(self._bridge), self._campaign.members.own
         before = order.before(member)
         busy = min(self._campaign.claims.latest(before), since + PATIENCE)
-        return max(since, busy) + len(before) * TURN - now
+        turns = len(before) + (0 if self._campaign.complete(self._bridge) else len(order.order))
+        return max(since, busy) + turns * TURN - now
 
     def _is_foreign(self) -> bool:
         """Whether a controller outside this cluster is master of the switch; waits if so."""
@@ -239,11 +263,36 @@ class Election:
         self._foreigner = other
         return other is not None
 
-    def _claim(self) -> Claim | None:
-        campaign, datapath_id = self._campaign, self._channel.id
+    @property
+    def _bridge(self) -> int:
+        """Datapath id of the switch's bridge: its own, unless it is a member of a fabric."""
+        return self._campaign.bridge_of(self._channel.id)
+
+    def _claim(self) -> Won | None:
+        campaign, switch, bridge = self._campaign, self._channel.id, self._bridge
         held = campaign.lease_keeper.held
         if not held.number:
             return None
-        member, former = campaign.members.own, campaign.claims.former(datapath_id)
-        reason = campaign.line(datapath_id).reason(member, former)
-        return campaign.claims.claim(datapath_id, held.number, member, reason)
+        member, former = campaign.members.own, campaign.claims.former(bridge)
+        reason = campaign.line(bridge).reason(member, former)
+        claim = self._claim_as(bridge, held.number, reason, None)
+        if claim is None or switch == bridge:
+            return None if claim is None else Won(claim, claim)
+        own = self._claim_as(switch, held.number, reason, bridge)
+        if own is None:  # by a member with another configuration, or that just gives it up
+            self.changed.wait(TURN)
+            self.changed.clear()
+        return None if own is None else Won(claim, own)
+
+    def _claim_as(
+        self, datapath_id: int, lease: int, reason: str, bridge: int | None
+    ) -> Claim | None:
+        """Claim a switch as a member of this bridge; None: as its own."""
+        claims = self._campaign.claims
+        own = self._campaign.members.own
+        switches = self._campaign.switches_of(datapath_id) if bridge is None else ()
+        claim = claims.claim(datapath_id, lease, own, reason, bridge, switches)
+        if claim is not None and claim.bridge != (bridge or datapath_id):
+            claims.release(claim)  # from before the configuration changed
+            return None
+        return claim

@@ -45,7 +45,7 @@ class SharedState(State):
         If this member was the last owner, its unwritten documents take precedence.  Returns False
         if it believed to be the owner and another member has written since.
         """
-        if self._shared.term(datapath_id) == term:
+        if self.has_taken_over(datapath_id, term):
             return True  # another connection of a known bridge
         unsaved = self._shared.take_over(datapath_id, term)
         is_current = unsaved is not None
@@ -62,6 +62,10 @@ class SharedState(State):
             if (size := self._shared.size(name)) is not None:
                 store.take_over(datapath_id, size)
         return is_current
+
+    def has_taken_over(self, datapath_id: int, term: int) -> bool:
+        """Whether the documents of a bridge were read under this claim already."""
+        return self._shared.term(datapath_id) == term
 
     def saved(self, datapath_id: int, patience: float = FINISHING) -> bool:
         """Whether all documents of a bridge are saved; waits for that up to `patience` seconds."""

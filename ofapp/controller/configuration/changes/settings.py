@@ -22,13 +22,16 @@ from ofapp.bridge.ports.events import PORT_SET
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp.events import STP_PORT_SET, STP_SET
 from ofapp.config import checks
-from ofapp.config.base import FaultsError, Model, Path
+from ofapp.config.base import FaultsError, Model, Path, port_number
 from ofapp.config.bridge import Bridge as Settings
+from ofapp.config.compare import differences
 from ofapp.config.layers import beyond
-from ofapp.controller.audit import field_changes
-from ofapp.controller.configuration.changes.ports import refuse_local
+from ofapp.config.patch import patched
+from ofapp.controller.audit import IN_WORDS, field_changes
+from ofapp.controller.configuration.changes.ports import missing_port, refuse_local
 from ofapp.controller.configuration.configurator import Configurator
-from ofapp.controller.configuration.plan import BridgePlan
+from ofapp.controller.configuration.events import CONFIG_SET
+from ofapp.controller.configuration.plan import BridgePlan, taken_names
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.saving import Ticket, done
 
@@ -144,6 +147,28 @@ class SettingChanges:
         )
         return self._set(bridge, part, values)
 
+    def plan(self, bridge: Bridge, given: Mapping[str, Any]) -> BridgePlan:
+        """Plan a part of the bridge's section of the file; FaultsError: see `patch.patched`."""
+        old, numbers = self._running.of(bridge.datapath_id), bridge.ports.numbers
+        new = patched(old, _by_name(bridge, given), numbers)
+        changes = tuple(differences(old, new, numbers).values())
+        plan = BridgePlan(bridge, old, new, changes)
+        known = self._other_faults(bridge, old)
+        others = [fault for fault in self._other_faults(bridge, new) if fault not in known]
+        if faults := [*others, *taken_names(plan)]:
+            raise FaultsError(faults)
+        return plan
+
+    def carry_out(self, plan: BridgePlan) -> Ticket:
+        """Apply what `plan` has made."""
+        if not plan.changes:
+            return done()
+        text = "; ".join(plan.changes[:IN_WORDS])
+        more = len(plan.changes) - IN_WORDS
+        message = f"{text}; and {more} more" if more > 0 else text
+        event = CONFIG_SET.event(message, data={"changes": list(plan.changes)})
+        return self._configurator.set(plan, event).saved
+
     def _set(self, bridge: Bridge, part: _Part, values: Mapping[str, Any]) -> Ticket:
         try:
             new = part.value.changed(values)
@@ -155,11 +180,49 @@ class SettingChanges:
             return done()
         old = self._running.of(bridge.datapath_id)
         settings = part.put(old, new)
-        _refuse_faults(bridge, part, old, settings)
+        self._refuse_faults(bridge, part, old, settings)
         plan = BridgePlan(
             bridge, old, settings, field_changes(part.subject, beyond(before, after), changed)
         )
         return self._configurator.set(plan, _event(part, changed)).saved
+
+    def _refuse_faults(self, bridge: Bridge, part: _Part, old: Settings, new: Settings) -> None:
+        """InputError for settings with a fault that the old ones do not have."""
+        if faults := self._faults(bridge, part, new):
+            known = self._faults(bridge, part, old)
+            for fault in faults:
+                if fault not in known:
+                    raise _refused(part.path, fault)
+
+    def _faults(self, bridge: Bridge, part: _Part, settings: Settings) -> list[checks.Fault]:
+        if part.path[0] == "lags":  # of two with the same member, the changed one is to blame
+            name = part.path[1]
+            lags = {other: lag for other, lag in settings.lags.items() if other != name}
+            settings = settings.model_copy(update={"lags": {**lags, name: settings.lags[name]}})
+        return [*checks.faults(settings), *self._other_faults(bridge, settings)]
+
+    def _other_faults(self, bridge: Bridge, settings: Settings) -> list[checks.Fault]:
+        """Faults that depend on what the bridge is, besides its settings."""
+        faults = checks.local_members(bridge.name, settings)
+        return [*faults, *self._running.fabric_faults(bridge.datapath_id, settings)]
+
+
+def _by_name(bridge: Bridge, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, with ports by name that are given by number, or as LOCAL; FaultsError."""
+    ports = given.get("ports")
+    if not isinstance(ports, dict):
+        return {**given}
+    named: dict[str, Any] = {}
+    for key, value in ports.items():
+        number = None if bridge.ports.named(key) else port_number(key)
+        port = None if number is None else bridge.ports.get(number)
+        if number is not None and port is None:
+            raise FaultsError([(("ports", key), missing_port(bridge, key))])
+        name = key if port is None else port.name
+        if name in named:
+            raise FaultsError([(("ports", key), f"this is port {name}, which is given, too")])
+        named[name] = value
+    return {**given, "ports": named}
 
 
 def _event(part: _Part, changed: Mapping[str, Any]) -> Event:
@@ -169,23 +232,6 @@ def _event(part: _Part, changed: Mapping[str, Any]) -> Event:
         return part.set.event(f"{part.subject}: {values}", data=data)
     number = part.port.number
     return part.set.event((PortNumber(number), f": {values}"), number, data)
-
-
-def _refuse_faults(bridge: Bridge, part: _Part, old: Settings, new: Settings) -> None:
-    """InputError for settings with a fault that the old ones do not have."""
-    if faults := _faults(bridge, part, new):
-        known = _faults(bridge, part, old)
-        for fault in faults:
-            if fault not in known:
-                raise _refused(part.path, fault)
-
-
-def _faults(bridge: Bridge, part: _Part, settings: Settings) -> list[checks.Fault]:
-    if part.path[0] == "lags":  # of two with the same member, the changed one is to blame
-        name = part.path[1]
-        lags = {other: lag for other, lag in settings.lags.items() if other != name}
-        settings = settings.model_copy(update={"lags": {**lags, name: settings.lags[name]}})
-    return [*checks.faults(settings), *checks.local_members(bridge.name, settings)]
 
 
 def _refused(path: Path, fault: checks.Fault) -> InputError:

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.fabric.update import Content
 from ofapp.common.portions import AT_ONCE, Portions
-from ofapp.openflow.model.cookie import parse_cookie
+from ofapp.openflow.model.cookie import GENERATION, Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.acl import is_rule_meter
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.group_numbers import is_our_group
@@ -35,11 +38,15 @@ _NOTIFY = 1  # OFPFF_SEND_FLOW_REM; a switch may report further flags
 
 
 def flow_changes(
-    desired: Iterable[Flow], there: Iterable[FlowStats], portions: Portions = AT_ONCE
+    desired: Iterable[Flow],
+    there: Iterable[FlowStats],
+    portions: Portions = AT_ONCE,
+    fabric: DesiredFabric | None = None,
 ) -> Messages:
     """Messages that add or correct the desired flows, then delete others of ours.
 
-    there: flows of ours except the learned addresses, which a `Sweep` compares.
+    there: flows of ours except the learned addresses, which a `Sweep` compares; fabric: that the
+    switch is a member of, which may have flows that stay as they are.
     """
     left: dict[Identity, FlowStats] = {}
     for flow in portions.of(there):
@@ -53,6 +60,8 @@ def flow_changes(
         if have is None or _body(have) != body:
             messages[identity] = message
     for identity, flow in portions.of(left.items()):
+        if fabric is not None and _stays(fabric.content, flow):
+            continue
         messages[identity] = codec.delete_raw(flow.table, flow.priority, flow.match, flow.cookie)
     return messages
 
@@ -110,6 +119,23 @@ def identity(flow: Flow) -> Identity:
 def changed(wanted: Mapping[int, V], there: Mapping[int, V]) -> list[V]:
     """The groups, or meters, that are missing or are not as they should be."""
     return [item for number, item in wanted.items() if there.get(number) != item]
+
+
+def _stays(content: Content, flow: FlowStats) -> bool:
+    """Whether a member's flow stays though it is not desired.
+
+    Those of hosts at other members expire.  A version may stay as an earlier controller added it.
+    The flow by which frames enter stays while its version is there, and no other is to be used.
+    """
+    cookie = parse_cookie(flow.cookie)
+    if cookie is None or cookie.generation != GENERATION:
+        return False
+    if cookie.feature != Feature.VERSION:
+        return cookie.feature == Feature.REMOTE
+    if flow.table != TableId.OUTER:
+        return cookie.serial in content.kept
+    unchanged = content.use is None and not content.silent
+    return unchanged and cookie.serial in content.kept | content.parts.keys()
 
 
 def _body(flow: FlowStats) -> tuple[int, int, int, bytes]:

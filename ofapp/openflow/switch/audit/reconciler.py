@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
+from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
@@ -36,6 +36,7 @@ from ofapp.openflow.switch.counters.drops import Counters
 from ofapp.openflow.switch.port_status import arrive
 from ofapp.openflow.switch.program import difference, program
 from ofapp.openflow.switch.queue.delivery import State
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.messages.flow_stats import (
     FlowStats,
     read_entry,
@@ -149,6 +150,7 @@ class Reconciler:
         than what is found, and stays.
         """
         installed, before = self._installed, self._installed.program.copy()
+        kept = installed.kept
         portions = Portions(self._rest)
         desired = self._bridge.desired_as_of_now()(portions)
         installed.removed = 0
@@ -156,7 +158,9 @@ class Reconciler:
         entries = [entry_flow(key, number) for key, number in portions.of(numbers.items())]
         wanted = program(desired, installed.metered, GroupNumbers(numbers), portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)
-        changes = flow_changes(chain(entries, wanted.flows.values()), flows, portions)
+        fabric: DesiredFabric | None = desired.protocols.get("fabric")
+        want = chain(entries, wanted.flows.values())
+        changes = flow_changes(want, flows, portions, fabric)
         changes |= superfluous(wanted, groups, meters)
         late = difference(before, installed.program)
         if len(late) > MOST_LATE:
@@ -176,6 +180,8 @@ class Reconciler:
         fragments = installed.read_fragments(desired.port_policies.checked)
         self._channel.send(b"".join([fragments, *puts.values(), *changes.values()]))
         installed.holds(wanted)
+        if fabric is not None and installed.kept == kept:
+            installed.kept = fabric.content.kept
         return len(changes)
 
     def _take_ports(self, ports: list[Port]) -> None:
@@ -190,7 +196,7 @@ Apply = Callable[[list[Effect]], None]
 """Carries effects out."""
 
 
-def adopt_static_entries(bridge: Bridge, flows: Iterable[FlowStats], apply: Apply) -> None:
+def adopt_static_entries(bridge: SwitchBridge, flows: Iterable[FlowStats], apply: Apply) -> None:
     """Take the bridge's static entries, which no other place has, from the switch's flows."""
     for flow in flows:
         cookie, half = parse_cookie(flow.cookie), read_half(flow)
@@ -202,7 +208,7 @@ def adopt_static_entries(bridge: Bridge, flows: Iterable[FlowStats], apply: Appl
             apply(bridge.add_static(half.vid, half.destination, port.name, now))
 
 
-def adopt_held(bridge: Bridge, flows: Iterable[FlowStats], apply: Apply) -> None:
+def adopt_held(bridge: SwitchBridge, flows: Iterable[FlowStats], apply: Apply) -> None:
     """Keep the addresses that a switch holds down so for the rest of their time."""
     now = time.monotonic()
     for flow in flows:
@@ -215,7 +221,7 @@ def adopt_held(bridge: Bridge, flows: Iterable[FlowStats], apply: Apply) -> None
 
 
 def adopt_groups(
-    bridge: Bridge,
+    bridge: SwitchBridge,
     entries: Mapping[Key, int],
     ports: Mapping[int, frozenset[int]],
     apply: Apply,

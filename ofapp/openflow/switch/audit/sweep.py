@@ -20,7 +20,6 @@ from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
     InstallDestination,
@@ -29,6 +28,7 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.fdb.fdb import COHORTS, NO_PORT, Entry
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 
 _SOURCE, _BOTH = 1, 2
 
@@ -61,7 +61,9 @@ class Sweep:
     started: when the switch was asked; what was installed since is not judged.
     """
 
-    def __init__(self, bridge: Bridge, number: int, occasion: Occasion, started: float) -> None:
+    def __init__(
+        self, bridge: SwitchBridge, number: int, occasion: Occasion, started: float
+    ) -> None:
         self._bridge = bridge
         self._addresses = bridge.addresses
         self._base = number * 4
@@ -72,16 +74,16 @@ class Sweep:
     def source(self, half: HeldHalf, now: float) -> list[Effect]:
         """The switch holds a source half."""
         port, vid, mac, serial, packets, sticky = half
-        effects: list[Effect] = []
+        addresses, effects = self._addresses, list[Effect]()
         entry = self._addresses.learned(vid, mac)
         if (
             entry is not None
-            and entry.port != port
+            and addresses.port_of(entry) != port
             and entry.mark == self._base + _SOURCE
             and _later(serial, entry.serial)
         ):
             # Two source halves, left by a move that was cut short: the later is where the host is.
-            effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
+            effects.append(RemoveSource(addresses.port_of(entry), vid, mac, entry.serial))
             effects += self._addresses.forget(vid, mac)
             entry = None
         belongs = self._bridge.port_policies.vlans(port).has(vid)  # or no more
@@ -117,10 +119,13 @@ class Sweep:
     def redirected(self, put: InstallDestination) -> list[Effect]:
         """The destination half just shown leads elsewhere than it should: in another way, not to
         another port."""
-        entry = self._addresses.learned(put.vid, put.mac)
-        if entry is None or entry.serial != put.serial or entry.port != put.port:
+        addresses = self._addresses
+        entry = addresses.learned(put.vid, put.mac)
+        if entry is None or entry.serial != put.serial:
+            return []
+        if addresses.port_of(entry) != put.port:
             return []  # it was taken out
-        self._addresses.count("mended")
+        addresses.count("mended")
         return [InstallSticky(*put, NO_PORT) if entry.lasts else put]
 
     def finish(self, now: float, serials: Iterable[int] | None = None) -> list[Effect]:
@@ -133,7 +138,7 @@ class Sweep:
             if (
                 entry.installed >= self._started
                 or entry.mark == self._base + _BOTH
-                or not self._addresses.forwards(entry.port)
+                or not addresses.forwards(port := addresses.port_of(entry))
             ):
                 continue
             if entry.lasts:
@@ -142,8 +147,8 @@ class Sweep:
             elif entry.mark == self._base + _SOURCE:
                 # Without its destination half a host is flooded to for as long as it talks.
                 self._addresses.count("mended")
-                effects.append(InstallDestination(entry.port, vid, mac, entry.serial))
-            elif self._occasion is Occasion.RESTARTED or entry.port in self._lost:
+                effects.append(InstallDestination(port, vid, mac, entry.serial))
+            elif self._occasion is Occasion.RESTARTED or port in self._lost:
                 effects += self._addresses.reinstall(vid, mac, entry, now)
             else:
                 effects += self._addresses.expired(vid, mac, entry.serial)
@@ -151,11 +156,12 @@ class Sweep:
 
     def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:
         """The entry, if a half with this port, serial and kind is as it should be."""
+        addresses = self._addresses
         half = port, serial, sticky
-        if entry is not None and half == (entry.port, entry.serial, entry.lasts):
-            return entry if self._addresses.forwards(port) else None
+        if entry is not None and half == (addresses.port_of(entry), entry.serial, entry.lasts):
+            return entry if addresses.forwards(port) else None
         if entry is None or entry.installed < self._started:
-            self._addresses.count("stale_flows")
+            addresses.count("stale_flows")
         return None
 
 

@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import Effect
 from ofapp.common import hub
@@ -21,6 +20,7 @@ from ofapp.openflow.switch.counters.drops import Counters
 from ofapp.openflow.switch.counters.pace import Pace, spread
 from ofapp.openflow.switch.counters.rates import MeterWatch, Policer
 from ofapp.openflow.switch.phase import Transition
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.refusals import Refusal, Refusals
 from ofapp.openflow.wire.requests import RequestError
@@ -41,7 +41,7 @@ class Upkeep:
     counters, held_back: as of the last poll; policer: for a switch that has no meters.
     """
 
-    def __init__(self, channel: Channel, bridge: Bridge, adopt_static: bool) -> None:
+    def __init__(self, channel: Channel, bridge: SwitchBridge, adopt_static: bool) -> None:
         self.counters = Counters(channel, bridge)
         self.refusals = Refusals()
         self.policer = Policer(bridge.sighting_rate)

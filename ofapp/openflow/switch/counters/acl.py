@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.datapath_status import Count
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.event import Event
@@ -18,6 +17,7 @@ from ofapp.bridge.params import acl
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.counters.events import ACL_LIMITED, ACL_LIMITED_CLEARED
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 
 _SAME_TIME = 0.05  # seconds; ages are reported in milliseconds
@@ -94,7 +94,7 @@ class Tally:
 class AclCounters:
     """Frames that one bridge's rules matched, and that their rates dropped, as last polled."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: SwitchBridge) -> None:
         self._bridge = bridge
         self._matched = Tally()
         self._over = Tally()

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.lag.events import LAG_ONE_SIDED, LAG_ONE_SIDED_CLEARED
@@ -27,6 +26,7 @@ from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.events import LOCKED
 from ofapp.openflow.switch.counters.rates import RateWatch
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.questions import feature_request
@@ -49,7 +49,7 @@ class Counters:
     drops: frames the pipeline has dropped, by rule; acl: counters of the rules of access lists.
     """
 
-    def __init__(self, channel: Channel, bridge: Bridge) -> None:
+    def __init__(self, channel: Channel, bridge: SwitchBridge) -> None:
         self.drops: Counter[str] = Counter()
         self.acl = AclCounters(bridge)
         self._channel = channel
@@ -151,7 +151,7 @@ class Quiet(NamedTuple):
 class OneSided:
     """The members of one switch's static aggregations."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: SwitchBridge) -> None:
         self._bridge = bridge
         self._quiet: dict[int, Quiet] = {}
         self._reported: set[int] = set()  # those with an event that is not cleared

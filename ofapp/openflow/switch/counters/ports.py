@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import PortCount
 from ofapp.common import hub
 from ofapp.openflow.switch.counters.pace import Pace
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, bodies
 from ofapp.osken import ofp, parser
@@ -45,7 +45,7 @@ class PortCounters:
     latest: as of the last answer, by port number; at: when that was.
     """
 
-    def __init__(self, channel: Channel, bridge: Bridge) -> None:
+    def __init__(self, channel: Channel, bridge: SwitchBridge) -> None:
         self.latest: Mapping[int, PortCount] = {}
         self.at: float | None = None
         self._channel = channel

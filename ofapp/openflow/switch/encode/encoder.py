@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     NOTICES,
     Barrier,
@@ -39,6 +38,13 @@ from ofapp.bridge.effects import (
     SetTrap,
 )
 from ofapp.bridge.event import Event
+from ofapp.bridge.fabric.effects import (
+    FlushRemote,
+    PutRemote,
+    RemoveRemote,
+    SetFabric,
+    SetShared,
+)
 from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
@@ -50,15 +56,17 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.trap import Place
 from ofapp.openflow.model.traps import BPDU, LACP, OF_PORTS, TRAPS, lacp_places, trap_seconds
 from ofapp.openflow.pipeline import flows, meters
-from ofapp.openflow.pipeline.admission import policy_marks
+from ofapp.openflow.pipeline.admission import ingress_marks
 from ofapp.openflow.pipeline.away import PRESENT
 from ofapp.openflow.pipeline.egress import entry_groups
 from ofapp.openflow.pipeline.entries import Key, entry_of, key_of
 from ofapp.openflow.pipeline.flood import flood_groups
 from ofapp.openflow.pipeline.group_numbers import port_group
+from ofapp.openflow.switch.encode.fabric import FabricWriter, RemoteWriter
 from ofapp.openflow.switch.encode.learned import LearnedWriter
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.program import difference
+from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.messages import bundle, codec
 from ofapp.openflow.wire.messages.oxm import AddressMatch
 
@@ -72,7 +80,7 @@ without bundles it does so after every 50 messages [measured].
 
 _TRAPS = {trap.name: trap for trap in TRAPS}
 _NOT_OF_PORT = {
-    *(Feature.LAG, Feature.BINDING),
+    *(Feature.LAG, Feature.BINDING, Feature.FABRIC, Feature.VERSION),
     *(trap.feature for trap in TRAPS if trap.of_bridge),
 }
 """Features of flows that match a port and stay when it closes: of the switch's ports, and of hosts.
@@ -84,10 +92,11 @@ _Writers = dict[type[Effect], Callable[[Any], bytes]]
 class Encoder:
     """Encoder of the effects of `bridge`, for a switch that holds what is `installed`."""
 
-    def __init__(self, bridge: Bridge, installed: Installed) -> None:
+    def __init__(self, bridge: SwitchBridge, installed: Installed) -> None:
         self._bridge = bridge
         self._installed = installed
         self._bpdus: list[tuple[int, int]] = []
+        self._fabric = FabricWriter(installed)
         self._renew()
 
     def leads_right(self, half: AddressMatch, instructions: bytes) -> bool:
@@ -124,9 +133,12 @@ class Encoder:
         policies, ageing_time = self._bridge.port_policies, self._bridge.params.ageing_time
         self._learned = LearnedWriter(ageing_time, policies)
         self._sticky = LearnedWriter(None, policies)
-        self._single = _writers(self._learned, self._sticky)
-        bundled = (LearnedWriter(age, policies, bundled=True) for age in (ageing_time, None))
-        self._parts = _writers(*bundled)
+        self._single = _writers(self._learned, self._sticky, RemoteWriter(ageing_time))
+        self._parts = _writers(
+            LearnedWriter(ageing_time, policies, bundled=True),
+            LearnedWriter(None, policies, bundled=True),
+            RemoteWriter(ageing_time, bundled=True),
+        )
 
     def _message(self, effect: Effect) -> bytes:
         if write := self._single.get(type(effect)):
@@ -156,6 +168,12 @@ class Encoder:
                 return self._set_lag(lag)
             case SetTrap(kind, port, on):
                 return self._set_trap(kind, port, on)
+            case SetFabric(fabric):
+                return self._fabric.set(fabric)
+            case SetShared(lag, members):
+                return self._fabric.share(lag, members)
+            case FlushRemote():
+                return self._fabric.flush(effect)
             case SetGroup() | SetUnregistered():
                 return self._set_entry(*entry_of(effect))
             case RemoveGroup(vid, group, sender):
@@ -294,7 +312,7 @@ class Encoder:
 
     def _marks(self, port: int) -> tuple[Action, ...]:
         """The registers of a frame that the controller forwards."""
-        return tuple(policy_marks(self._bridge.port_policies.policy(port)))
+        return tuple(ingress_marks(self._bridge.desired_port(port)))
 
     def _set_gate(self, gate: SetGate) -> bytes:
         messages = []
@@ -364,8 +382,8 @@ class Encoder:
         return messages
 
 
-def _writers(learned: LearnedWriter, sticky: LearnedWriter) -> _Writers:
-    """Encoders of effects on learned addresses, and of effects without messages."""
+def _writers(learned: LearnedWriter, sticky: LearnedWriter, remote: RemoteWriter) -> _Writers:
+    """Encoders of effects on addresses of hosts, and of effects without messages."""
     return {
         Event: lambda _event: b"",
         Barrier: lambda _barrier: b"",
@@ -374,6 +392,8 @@ def _writers(learned: LearnedWriter, sticky: LearnedWriter) -> _Writers:
         InstallDestination: learned.install_destination,
         RemoveSource: learned.remove_source,
         RemoveDestination: learned.remove_destination,
+        PutRemote: remote.put,
+        RemoveRemote: remote.remove,
     }
 
 

@@ -26,11 +26,11 @@ from ofapp.openflow.pipeline.egress import way_out
 from ofapp.openflow.pipeline.flows import learned_flows
 from ofapp.openflow.wire.messages import bundle, codec
 
-_PORT, _VID, _MAC, _SERIAL = 0x01020304, 0xABC, 0xA1A2A3A4A5A6, 0x51525354
+_PORT, VID, MAC, _SERIAL = 0x01020304, 0xABC, 0xA1A2A3A4A5A6, 0x51525354
 _MARKERS = {
     "port": (_PORT.to_bytes(4, "big"), "I"),
-    "vid": (_VID.to_bytes(2, "big") + b"\x0f\xff", "H2x"),
-    "mac": (_MAC.to_bytes(6, "big"), "6s"),
+    "vid": (VID.to_bytes(2, "big") + b"\x0f\xff", "H2x"),
+    "mac": (MAC.to_bytes(6, "big"), "6s"),
     "serial": (_SERIAL.to_bytes(4, "big"), "I"),
 }
 
@@ -38,7 +38,7 @@ _MARKERS = {
 _IDLE = 10  # where the idle timeout is, behind the serial
 
 
-class _Template:
+class Template:
     """A message with holes.  `pack` takes the values of the holes in their order.
 
     bundled: it is part of a bundle.
@@ -63,24 +63,24 @@ class _Template:
 class _Templates(NamedTuple):
     """Templates of messages that add the halves of an address, or delete them."""
 
-    destination: _Template
-    source: _Template
-    no_destination: _Template
-    no_source: _Template
-    no_source_any: _Template
+    destination: Template
+    source: Template
+    no_destination: Template
+    no_source: Template
+    no_source_any: Template
 
 
 @lru_cache(16)
 def _templates(ageing_time: int | None, bundled: bool) -> _Templates:
     """Made once: ports may come by the hundred, and each gives a bridge another `Reach`."""
-    destination, source = learned_flows(_PORT, _VID, _MAC, _SERIAL, ageing_time)
+    destination, source = learned_flows(_PORT, VID, MAC, _SERIAL, ageing_time)
     to, by = ("serial", "mac", "vid"), ("serial", "port", "mac", "vid")
     return _Templates(
-        _Template(codec.add_flow(destination), *to, "port", bundled=bundled),
-        _Template(codec.add_flow(source), *by, bundled=bundled),
-        _Template(codec.delete_flow(destination), *to, bundled=bundled),
-        _Template(codec.delete_flow(source), *by, bundled=bundled),
-        _Template(codec.delete_flow(source, any_serial=True), *by, bundled=bundled),
+        Template(codec.add_flow(destination), *to, "port", bundled=bundled),
+        Template(codec.add_flow(source), *by, bundled=bundled),
+        Template(codec.delete_flow(destination), *to, bundled=bundled),
+        Template(codec.delete_flow(source), *by, bundled=bundled),
+        Template(codec.delete_flow(source, any_serial=True), *by, bundled=bundled),
     )
 
 
@@ -148,10 +148,10 @@ class LearnedWriter:
         self._bundled = bundled
         made = _templates(ageing_time, bundled)
         self._add, self._delete_destination = (made.destination, made.source), made.no_destination
-        self._delete_source = made.no_source
+        self._delete_source, self._delete_source_any = made.no_source, made.no_source_any
         self.idle = _idle_timeouts(ageing_time or 0)
         self._install = _compile_install(ageing_time, bundled)
-        self._special: dict[tuple[Action, ...], _Template] = {}
+        self._special: dict[tuple[Action, ...], Template] = {}
         self._instructions: dict[tuple[int, bool], bytes] = {}
         plain = policies is None or policies.plain
         self.install = self._install if plain else self._install_as_reached
@@ -167,7 +167,7 @@ class LearnedWriter:
         addr = mac.to_bytes(6, "big")
         return template.struct.pack(c0, serial, c1, addr, c2, vid, c3) + message[length:]
 
-    def _template(self, port: int, vid: int) -> _Template | None:
+    def _template(self, port: int, vid: int) -> Template | None:
         """The destination half for a port where frames do not just go out; else None."""
         if self.port_policies is None:
             return None
@@ -176,9 +176,9 @@ class LearnedWriter:
             return None
         template = self._special.get(out)
         if template is None:
-            destination, _ = learned_flows(port, _VID, _MAC, _SERIAL, self._ageing_time, out)
+            destination, _ = learned_flows(port, VID, MAC, _SERIAL, self._ageing_time, out)
             message = codec.add_flow(destination)
-            template = _Template(message, "serial", "mac", "vid", bundled=self._bundled)
+            template = Template(message, "serial", "mac", "vid", bundled=self._bundled)
             self._special[out] = template
         return template
 
@@ -187,7 +187,7 @@ class LearnedWriter:
         pops = self.port_policies is not None and self.port_policies.vlans(port).pops(vid)
         made = self._instructions.get((port, pops))
         if made is None:
-            message = self.install_destination(InstallDestination(port, vid, _MAC, _SERIAL))
+            message = self.install_destination(InstallDestination(port, vid, MAC, _SERIAL))
             (match_length,) = struct.unpack_from("!H", message, 50)
             made = message[48 + match_length + (-match_length % 8) :]
             self._instructions[port, pops] = made
@@ -207,10 +207,11 @@ class LearnedWriter:
         )
 
     def remove_source(self, effect: RemoveSource) -> bytes:
-        """The end of a source half, if its cookie still has the serial."""
-        c0, c1, c2, c3, c4 = self._delete_source.constants
+        """The end of a source half, if its cookie still has the serial; 0: whichever it has."""
+        template = self._delete_source if effect.serial else self._delete_source_any
+        c0, c1, c2, c3, c4 = template.constants
         addr = effect.mac.to_bytes(6, "big")
-        return self._delete_source.struct.pack(
+        return template.struct.pack(
             c0, effect.serial, c1, effect.port, c2, addr, c3, effect.vid, c4
         )
 

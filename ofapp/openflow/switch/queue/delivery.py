@@ -23,7 +23,6 @@ from enum import Enum
 from itertools import islice
 from typing import NamedTuple
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Barrier,
     Effect,
@@ -32,7 +31,7 @@ from ofapp.bridge.effects import (
     Reprogram,
     SendFrame,
 )
-from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
+from ofapp.openflow.switch.switch_bridge import SwitchAddresses, SwitchBridge
 from ofapp.openflow.wire.flow_control import FlowControl
 
 MOST_WAITING = 1 << 16
@@ -88,7 +87,7 @@ class DeferredDeletes:
     Of two deletes for one address only the later can match its flow.
     """
 
-    def __init__(self, addresses: LearnedAddresses) -> None:
+    def __init__(self, addresses: SwitchAddresses) -> None:
         self._addresses = addresses
         self._waiting: dict[tuple[int, int], int] = {}
 
@@ -121,7 +120,7 @@ class DeliveryQueue:
     deletes: those that can wait; flow: how much the switch takes.
     """
 
-    def __init__(self, bridge: Bridge, flow: FlowControl) -> None:
+    def __init__(self, bridge: SwitchBridge, flow: FlowControl) -> None:
         self.deletes = DeferredDeletes(bridge.addresses)
         self.state = State.CLOSED
         self._ports = bridge.ports

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any
 
+from ofapp.bridge.mac import format_mac
 from ofapp.openflow.model.cookie import (
     ANY_LEARNED,
     EXACT,
@@ -22,22 +23,34 @@ from ofapp.openflow.model.cookie import (
     make_cookie,
 )
 from ofapp.openflow.model.flow import (
+    MPLS,
+    NSH,
     TAGGED,
     VID_MASK,
     Action,
     BackOut,
+    Bits,
     Bucket,
     Choose,
+    ChooseInto,
+    Clone,
     CopyField,
+    Decapsulate,
+    Encapsulate,
     Flow,
     Forwarding,
     Group,
+    Hash,
     Match,
     Meter,
+    MoveBits,
     Output,
+    OutputRegister,
     PopTag,
+    PushEmptyTag,
     PushTag,
     Resubmit,
+    SetBits,
     SetInPort,
     SetRegister,
     SetVid,
@@ -59,10 +72,26 @@ _THROUGH = 32  # octets of what leads through an aggregation's table
 _TPID = 0x8100
 _NICIRA = 0x00002320
 _CONTROLLER2 = 37  # NXAST_CONTROLLER2
-_REG_MOVE, _REG_LOAD, _BUNDLE, _HRW = 6, 7, 12, 1
+_REG_MOVE, _REG_LOAD, _MULTIPATH, _BUNDLE, _BUNDLE_LOAD, _OUTPUT_REG = 6, 7, 10, 12, 13, 15
+_CLONE, _ENCAP, _DECAP = 42, 46, 47
+_ACTIVE_BACKUP, _HRW = 0, 1  # enum nx_bd_algorithm
+_SYMMETRIC_L4, _MODULO = 1, 0  # enum nx_hash_fields, enum nx_mp_algorithm
+_ETHERNET_PACKET, _NEXT_PACKET = 0, 0xFFFE
+_MPLS_PACKET, _NSH_PACKET = 1 << 16 | MPLS, 1 << 16 | NSH
+"""Packet types (OpenFlow 1.5, 7.2.3.11): the namespace and the type; PT_USE_NEXT_PROTO."""
+_MD_TYPE = (4, 1, 5, 2)
+"""A property of `_ENCAP`: NSH without metadata (MD type 2)."""
+_HEADERS = {
+    "eth_dst": 0x00000206,
+    "eth_src": 0x00000406,
+    "vlan_tci": 0x00000802,
+    "mpls_label": 0x80004404,
+}
+"""Headers of fields of frames, as Open vSwitch writes them itself."""
 _NXM_IN_PORT, _IN_PORT_BITS = 0x00000002, 15  # all 16 of them, from bit 0 on
 _HASH_FIELDS = {"layer2": 0, "layer2+3": 6, "layer3+4": 3}
 """enum nx_hash_fields: the Ethernet source, symmetric L3, symmetric L3 and L4 with UDP."""
+_HASH_BASIS = 50
 _PROP_MAX_LEN, _PROP_METER_ID = 0, 5
 _COPIED = {
     "eth_src": (0x00000406, 48),
@@ -96,6 +125,11 @@ _NX_MATCH = 3  # enum ofputil_frag_handling
 @lru_cache(1 << 15)
 def add_flow(flow: Flow) -> bytes:
     """A flow-mod that installs the flow, over one with the same match and priority if need be."""
+    return _add(flow)
+
+
+def add_flow_once(flow: Flow) -> bytes:
+    """The same, not remembered: of flows with one match, which the memory would search through."""
     return _add(flow)
 
 
@@ -153,6 +187,36 @@ def delete_learned(
             ofp.OFPG_ANY if out_group is None else out_group,
         ),
     )
+
+
+def modify_flow(flow: Flow) -> bytes:
+    """A flow-mod that changes what the flow does if the switch has it, and adds none."""
+    return _flow_mod(
+        *(ofp.OFPFC_MODIFY_STRICT, flow.table, _match(flow.match), flow.cookie, FEATURE_MASK),
+        priority=flow.priority,
+        instructions=_instructions(flow.meter, flow.actions, flow.goto),
+    )
+
+
+def delete_remote(table: int, match: Iterable[Match] = (), out_port: int | None = None) -> bytes:
+    """A flow-mod that deletes all addresses of hosts at other members that fit."""
+    out = ofp.OFPP_ANY if out_port is None else out_port
+    cookie = make_cookie(Feature.REMOTE)
+    return _flow_mod(
+        *(ofp.OFPFC_DELETE, table, _match(match), cookie, FEATURE_MASK), out=(out, ofp.OFPG_ANY)
+    )
+
+
+def delete_version(version: int) -> bytes:
+    """A flow-mod that deletes a version of a fabric's plan from all tables."""
+    cookie = make_cookie(Feature.VERSION, version)
+    return _flow_mod(ofp.OFPFC_DELETE, ofp.OFPTT_ALL, b"", cookie, EXACT)
+
+
+def delete_entry() -> bytes:
+    """A flow-mod that deletes the flow by which frames enter a fabric, of any version."""
+    cookie = make_cookie(Feature.VERSION)
+    return _flow_mod(ofp.OFPFC_DELETE, TableId.OUTER, b"", cookie, FEATURE_MASK)
 
 
 def delete_raw(table: int, priority: int, match: bytes, cookie: int) -> bytes:
@@ -384,6 +448,8 @@ def _action(action: Action) -> list[Any]:
             return [parser.OFPActionOutput(ofp.OFPP_IN_PORT, 0)]
         case PushTag(vid):
             return [parser.OFPActionPushVlan(_TPID), *_action(SetVid(vid))]
+        case PushEmptyTag():
+            return [parser.OFPActionPushVlan(_TPID)]
         case SetVid(vid):
             return [parser.OFPActionSetField(vlan_vid=TAGGED | vid)]
         case PopTag():
@@ -395,12 +461,41 @@ def _action(action: Action) -> list[Any]:
         case ToGroup(group):
             return [parser.OFPActionGroup(group)]
         case SetInPort(port):
-            body = struct.pack("!HHIQ", _REG_LOAD, _IN_PORT_BITS, _NXM_IN_PORT, port)
-            return [parser.OFPActionExperimenterUnknown(_NICIRA, body)]
+            return [_nicira("!HHIQ", _REG_LOAD, _IN_PORT_BITS, _NXM_IN_PORT, port)]
         case CopyField(field, register):
             return [_copy(field, register)]
         case Choose(ports, fields, basis):
-            return [_bundle(ports, _HASH_FIELDS[fields], basis)]
+            return [_bundle((_BUNDLE, _HRW, _HASH_FIELDS[fields], basis), ports)]
+        case ChooseInto(ports, basis, register):
+            algorithm = _ACTIVE_BACKUP if basis is None else _HRW
+            to = Bits(f"reg{register.value}", 0, 32)
+            return [_bundle((_BUNDLE_LOAD, algorithm, 0, basis or 0), ports, to)]
+        case OutputRegister(register):
+            source = _run(0, 32), _REGISTERS[32](register)
+            return [_nicira("!HHIH6x", _OUTPUT_REG, *source, 0)]
+        case Hash(register, values):
+            how = _SYMMETRIC_L4, _HASH_BASIS, _MODULO, values - 1
+            to = Bits(f"reg{register.value}", 0, values.bit_length() - 1)
+            return [_nicira("!HHH2xHHI2xHI", _MULTIPATH, *how, 0, _run(*to[1:]), _field(to))]
+        case Encapsulate(labelled):
+            outside = _nicira("!HHI", _ENCAP, 0, _ETHERNET_PACKET)
+            if labelled:
+                return [_nicira("!HHIHBBB3x", _ENCAP, 0, _NSH_PACKET, *_MD_TYPE), outside]
+            return [_nicira("!HHI", _ENCAP, 0, _MPLS_PACKET), outside]
+        case Decapsulate():
+            kinds = _NEXT_PACKET, _ETHERNET_PACKET
+            return [_nicira("!H2xI", _DECAP, kind) for kind in kinds]
+        case Clone(actions):
+            return [_clone(actions)]
+        case SetBits(Bits(field, 0, 48), value):
+            return [parser.OFPActionSetField(**{field: format_mac(value)})]
+        case SetBits(Bits("mpls_tc", 0, 3), value):
+            return [parser.OFPActionSetField(mpls_tc=value)]
+        case SetBits(bits, value):
+            return [_nicira("!HHIQ", _REG_LOAD, _run(*bits[1:]), _field(bits), value)]
+        case MoveBits(source, to):
+            moved = source.size, source.first, to.first, _field(source), _field(to)
+            return [_nicira("!HHHHII", _REG_MOVE, *moved)]
         case ToController(max_len, None):
             return [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, max_len)]
         case ToController(max_len, int(meter)):
@@ -429,15 +524,41 @@ def _read_action(action: Any) -> Forwarding:
 def _copy(field: str, register: Register) -> Any:
     """NXAST_REG_MOVE of a whole field, by the headers that Open vSwitch writes itself."""
     source, bits = _COPIED[field]
-    body = struct.pack("!HHHHII", _REG_MOVE, bits, 0, 0, source, _REGISTERS[bits](register))
+    return _nicira("!HHHHII", _REG_MOVE, bits, 0, 0, source, _REGISTERS[bits](register))
+
+
+def _bundle(head: tuple[int, ...], ports: tuple[int, ...], to: Bits | None = None) -> Any:
+    """NXAST_BUNDLE and NXAST_BUNDLE_LOAD, which os-ken has without the later kinds of hashes.
+
+    head: its type, algorithm, hashed fields and basis.
+    """
+    where = (0, 0) if to is None else (_run(to.first, to.size), _field(to))
+    body = (*head, _NXM_IN_PORT, len(ports), *where, *ports)
+    padding = -2 * len(ports) % 8
+    return _nicira(f"!HHHHIHHI4x{len(ports)}H{padding}x", *body)
+
+
+def _clone(actions: tuple[Action, ...]) -> Any:
+    """NXAST_CLONE, with the actions inside."""
+    body = struct.pack("!H6x", _CLONE) + _joined(_actions(actions))
     return parser.OFPActionExperimenterUnknown(_NICIRA, body)
 
 
-def _bundle(ports: tuple[int, ...], fields: int, basis: int) -> Any:
-    """NXAST_BUNDLE, which os-ken has without the fields that came later than its first two."""
-    head = _BUNDLE, _HRW, fields, basis, _NXM_IN_PORT, len(ports)
-    body = struct.pack(f"!HHHHIH10x{len(ports)}H", *head, *ports)
-    return parser.OFPActionExperimenterUnknown(_NICIRA, body + bytes(-len(body) % 8))
+def _run(first: int, size: int) -> int:
+    """A run of bits in a field, as Nicira's actions have it (ofs_nbits)."""
+    return first << 6 | size - 1
+
+
+def _field(bits: Bits) -> int:
+    """The header of a field or a register, as Open vSwitch writes it itself."""
+    if bits.field in _HEADERS:
+        return _HEADERS[bits.field]
+    return _REGISTERS[32](int(bits.field.removeprefix("reg")))
+
+
+def _nicira(layout: str, *values: int) -> Any:
+    """An action of Nicira's extension; the layout begins with its type."""
+    return parser.OFPActionExperimenterUnknown(_NICIRA, struct.pack(layout, *values))
 
 
 def _controller2(max_len: int, meter: int) -> Any:

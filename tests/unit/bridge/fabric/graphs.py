@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.fabric.graph import End, Graph, Link
-from ofapp.bridge.fabric.paths import distances
+from ofapp.bridge.fabric.routes.paths import distances
 
 
 def graph(members: int, cables: Iterable[tuple[int, int]], costs: Iterable[int] = ()) -> Graph:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.bridge.fabric.graph import Graph, Hop
-from ofapp.bridge.fabric.paths import Colour, NextHops, distances, next_hops
+from ofapp.bridge.fabric.routes.paths import Colour, NextHops, distances, next_hops
 from tests.unit.bridge.fabric.graphs import connected_graphs, graph
 
 Hops = Mapping[int, NextHops]

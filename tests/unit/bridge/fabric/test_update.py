@@ -317,3 +317,45 @@ def test_every_order_of_messages_of_an_update_leaves_every_frame_one_plan() -> N
             following.act(kind, member)
             waiting.append((following, faults + (kind in ("cut off", "restart"))))
     assert len(explored) > 100
+
+
+def test_changes_in_a_short_time_take_one_version_together() -> None:
+    network = Network(RING, versions=2)
+    network.settle()
+    before = network.switches[0].use
+    for link in range(4):
+        network.act("link", link)
+        network.act("carry out", 0)
+        assert not network.updates.exhausted
+    assert {switch.use for switch in network.switches.values()} == {before}
+    network.check()
+    network.act("mended", 0)
+    network.settle()
+    assert network.delivers(RING)
+
+
+def test_a_member_confirms_parts_and_not_only_their_numbers() -> None:
+    network = Network(graph(3, [(0, 1), (1, 2), (2, 0)]), versions=2)
+    network.settle()
+    before = network.switches[0].use
+    network.act("link", 0)
+    network.act("link", 1)  # the same version has other parts now
+    for member in network.switches:
+        network.act("carry out", member)  # those of the first change
+    assert {network.updates.content(member).use for member in network.switches} == {before}
+    network.settle()
+    assert network.switches[0].use != before
+
+
+def test_a_version_is_claimed_before_its_content_is_sent() -> None:
+    network = Network(RING)
+    network.settle()
+    (before,) = network.updates.claims()[0]
+    network.act("link", 0)
+    assert network.updates.uses()[0] == {before}
+    claims = network.updates.claims()
+    for _ in range(3):
+        for member in network.switches:
+            network.act("carry out", member)
+    assert all(network.updates.uses()[member] <= claims[member] for member in network.switches)
+    assert network.switches[0].use in claims[0] - {before}

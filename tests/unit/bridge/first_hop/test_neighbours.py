@@ -143,6 +143,25 @@ class TestAnAddressThatIsBound:
         assert guarded.switch == {(12, 0, B): (address(X),)}
         assert guarded.kinds() == ["bindings.moved"]
 
+    def test_stays_with_a_host_that_configures_it_again(self, guarded: Guarded) -> None:
+        """It answers no probe, and would give the address up, until it has detected duplicates."""
+        bind(guarded, 11, A, X)
+        claim(guarded, 12, B, X)
+        for _ in range(5):
+            guarded.wait(2.5)
+            assert claim(guarded, 11, A, X)
+            assert not claim(guarded, 12, B, X), "A would take this for a duplicate"
+        guarded.wait(2.5)
+        assert ForwardFrame(12, dad(B, X).frame) not in guarded.forwarded
+        answer(guarded, 11, A, X)
+        assert guarded.forwarded[-1] == ForwardFrame(12, dad(B, X).frame)
+        guarded.wait(5.0)
+        assert guarded.owner(X) == ("tap11", A)
+        assert claim(guarded, 11, A, X)
+        assert not claim(guarded, 12, B, X), "also shortly after its owner has answered"
+        guarded.wait(3.1)
+        assert guarded.owner(X) == ("tap12", B), "its owner is silent"
+
     def test_is_not_defended_by_a_third_host(self, guarded: Guarded) -> None:
         bind(guarded, 11, A, X)
         claim(guarded, 12, B, X)
@@ -179,6 +198,19 @@ class TestAnAddressThatIsBound:
         assert guarded.kinds() == ["bindings.conflict"]
         assert claim(guarded, 12, B, link_local(C)), "no such host"
         assert claim(guarded, 11, A, link_local(A))
+        guarded.wait(0.6)
+        assert guarded.owner(link_local(A)) is None, "it needs no binding"
+
+    def test_follows_from_its_mac_also_where_a_users_binding_stayed_behind(
+        self, guarded: Guarded
+    ) -> None:
+        """A user's binding does not follow its host, whose old port is down, to another port."""
+        guarded.do(guarded.first_hop.add("tap11", 0, A, address(X), Origin.API, guarded.now))
+        guarded.link(11, up=False)
+        bind(guarded, 12, A, link_local(A))
+        bind(guarded, 12, A, Y)
+        assert claim(guarded, 12, A, link_local(A))
+        assert guarded.kinds() == []
 
     def test_is_not_asked_for_again_and_again(self, guarded: Guarded) -> None:
         bind(guarded, 11, A, X)
@@ -202,6 +234,13 @@ class TestAnAddressThatIsBound:
             assert guarded.sent[-1].ports == {11}
             answer(guarded, 11, A, X)
         assert guarded.owner(X) == ("tap11", A)
+
+    def test_is_renewed_by_a_host_that_configures_it_again(self, guarded: Guarded) -> None:
+        bind(guarded, 11, A, "fe80::9")
+        guarded.wait(LIFETIME)
+        assert claim(guarded, 11, A, "fe80::9")
+        guarded.wait(10.0)
+        assert guarded.owner("fe80::9") == ("tap11", A)
 
     def test_ends_with_its_prefix(self, guarded: Guarded) -> None:
         bind(guarded, 11, A, X)

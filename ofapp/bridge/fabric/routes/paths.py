@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ofapp.bridge.fabric.graph import Graph, Hop
-from ofapp.bridge.fabric.redundant import redundant_hops
+from ofapp.bridge.fabric.routes.redundant import redundant_hops
 
 
 class Colour(IntEnum):

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 
 from ofapp.bridge.fabric.graph import Graph, Hop
-from ofapp.bridge.fabric.paths import distances
+from ofapp.bridge.fabric.routes.paths import distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,9 @@ def tree(graph: Graph, root: int) -> Mapping[int, Branch]:
     hops: dict[int, list[Hop]] = defaultdict(list)
     for member in cost:
         if member != root:
-            back = min(
-                (
-                    hop
-                    for hop in graph.hops[member]
-                    if hop.cost + cost.get(hop.member, 0) == cost[member]
-                ),
-                key=lambda hop: _rank(root, member, hop),
-            )
+            least = cost[member]
+            ways = [hop for hop in graph.hops[member] if hop.cost + cost[hop.member] == least]
+            back = ways[0] if len(ways) == 1 else min(ways, key=partial(_rank, root, member))
             entries[member] = back.port
             hops[back.member].append(Hop(back.entry, member, back.port, back.cost))
     return {member: Branch(entries[member], tuple(sorted(hops[member]))) for member in cost}

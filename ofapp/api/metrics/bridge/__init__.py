@@ -1,0 +1,1 @@
+"""Metrics of a bridge, one module per subject."""

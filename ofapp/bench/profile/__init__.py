@@ -1,0 +1,1 @@
+"""Cost of a forwarded frame by parts: driver, stack, bridge, memory, locks."""

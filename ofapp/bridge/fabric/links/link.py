@@ -1,0 +1,58 @@
+"""State of one link: two ports that hear each other and no others."""
+
+from __future__ import annotations
+
+from ofapp.bridge.fabric.graph import Link
+from ofapp.bridge.fabric.links.damping import Damping
+from ofapp.bridge.fabric.links.port import LinkPort
+from ofapp.bridge.fabric.status import LinkState
+
+
+class FabricLink:
+    """A link.  one has the lower end.
+
+    carries: frames use it; proven_at: since when it has been proven, while it does not.
+    same_cable: it was proven, and neither port has lost its carrier since.
+    needed: it does not carry frames, but is in plans as members would be cut off without it.
+    blocked: it was reported that full-size frames do not pass.
+    reason: why it stopped carrying frames.  state: the last one, since `since`.
+    """
+
+    __slots__ = (
+        *("blocked", "carries", "damping", "needed", "one", "other", "proven_at", "reason"),
+        *("same_cable", "since", "state"),
+    )
+
+    def __init__(self, one: LinkPort, other: LinkPort, damping: Damping, now: float) -> None:
+        self.one, self.other = sorted((one, other), key=lambda port: port.end)
+        self.damping = damping
+        self.carries = self.blocked = self.same_cable = self.needed = False
+        self.proven_at: float | None = None
+        self.reason = ""
+        self.state = LinkState.PROBING
+        self.since = now
+
+    @property
+    def ports(self) -> tuple[LinkPort, LinkPort]:
+        """Both ports."""
+        return self.one, self.other
+
+    def beyond(self, port: LinkPort) -> LinkPort:
+        """The port at the other end."""
+        return self.other if port is self.one else self.one
+
+    def value(self, cost: int) -> Link:
+        """The link as a part of a graph."""
+        return Link(self.one.end, self.other.end, cost)
+
+    def restart(self, at: float) -> None:
+        """Begin to prove it again."""
+        self.proven_at = None
+        for port in self.ports:
+            port.restart(at)
+
+    def free_at(self) -> float | None:
+        """When it may carry frames if it stays proven; None: it is not proven, or it does."""
+        if self.carries or self.proven_at is None:
+            return None
+        return self.proven_at + self.damping.hold(self.proven_at)

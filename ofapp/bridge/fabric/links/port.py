@@ -1,0 +1,170 @@
+"""State of one link port: its probes under way, and the ports that it hears."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ofapp.bridge.fabric.graph import End
+from ofapp.bridge.fabric.links.neighbours import Neighbours
+from ofapp.bridge.fabric.status import LinkState
+from ofapp.bridge.fdb.pace import EventPace
+from ofapp.bridge.ports.port import Port
+
+FRESH = 2.0
+"""Seconds for which a probe that was sent may arrive."""
+PROOF = 3
+"""Full-size probes that have to arrive one after another until a direction is proven."""
+TIMEOUT, LONGEST = 0.5, 4.0
+"""Seconds until a probe is missed; the longest pause before the next one where none arrives."""
+SILENT = 4
+"""Probes missed one after another after which a link has failed."""
+BLOCKED = 4
+"""Full-size probes missed, with a small one that arrived after each, that show a small MTU."""
+FULL_EVERY = 6
+"""One in so many probes of a link that carries frames is a full-size one."""
+EVENTS, FORGED_EVENTS, PERIOD = 10, 1, 60.0
+"""Most events of one port about its cable, and about forged probes, in so many seconds."""
+_GOLDEN = 0.618034
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """A probe that was sent.
+
+    epoch: the sender's, which changes when what was sent before proves nothing any more.
+    heard_at: ports that have heard it; each copy after the first proves nothing.
+    """
+
+    sender: End
+    epoch: int
+    at: float
+    full: bool
+    heard_at: set[End] = field(default_factory=set)
+
+
+class LinkPort:
+    """A link port.
+
+    name: as in `s1/eth1`; carrier: the switch forwards by it.
+    hears, heard_at: ports of the fabric whose probes arrive here, and where its own arrive.
+    stranger: why a probe that arrived is of no port of the fabric, and when that was.
+    next: when the next probe is due; wake: when `Links.tick` handles this port.
+    round_trip: seconds from the controller to the controller, of the last probe that arrived.
+    missed: probes that did not arrive since the last that did, and the first one's instant; lost:
+    those that the cable has lost, as nothing else can have.
+    full_passed: full-size ones that have arrived, one after another.
+    strikes: how often a full-size one did not arrive, and then a small one did, since a full-size
+    one last arrived; unsized: the first half of one more has happened.  lost_full: the last one.
+    fault: what is wrong with its cable, as last reported.
+    state: the last one, since `since`, while it is no end of a link.
+    """
+
+    __slots__ = (
+        *("end", "epoch", "event_pace", "fault", "first_missed", "forged", "forged_pace"),
+        *("full_passed", "heard_at", "hears", "lost", "lost_full", "missed", "name"),
+        *("next", "port", "round_trip", "rounds", "sent_at", "since", "spread", "state"),
+        *("strikes", "unsized"),
+        *("stranger", "waiting", "wake"),
+    )
+
+    def __init__(self, end: End, port: Port, name: str, now: float) -> None:
+        self.end, self.port, self.name = end, port, name
+        self.hears, self.heard_at = Neighbours(), Neighbours()
+        self.stranger = ("", 0.0)
+        self.event_pace = EventPace(EVENTS, PERIOD)
+        self.forged_pace = EventPace(FORGED_EVENTS, PERIOD)
+        self.forged = 0
+        self.fault = ""
+        self.epoch = 0
+        self.round_trip = 0.0
+        self.wake: float | None = None
+        self.state = LinkState.PROBING
+        self.since = self.sent_at = now
+        self.spread = (end.member * 31 + end.port) * _GOLDEN % 1
+        self.new_cable()
+        self.restart(now)
+
+    @property
+    def carrier(self) -> bool:
+        """Whether the switch forwards by it: it has carrier, and BFD, if used, does not object."""
+        return self.port.up and self.port.live
+
+    @property
+    def blocked(self) -> bool:
+        """Whether full-size frames do not leave by it, or not arrive, where small ones do."""
+        return self.strikes >= BLOCKED
+
+    @property
+    def proven(self) -> bool:
+        """Whether enough full-size probes have arrived at the other end."""
+        return self.full_passed >= PROOF
+
+    def restart(self, at: float) -> None:
+        """Begin to prove it again; what was sent before counts no more."""
+        self.epoch += 1
+        self.waiting: Flight | None = None
+        self.next = at
+        self.missed = self.lost = 0
+        self.first_missed = at
+        self.full_passed = 0
+        self.rounds = FULL_EVERY  # a full-size one is next
+
+    def soon(self, at: float) -> None:
+        """Send at this instant, if nothing is due before."""
+        self.next = min(self.next, at)
+
+    def new_cable(self) -> None:
+        """Forget which sizes have passed, as it has another neighbour."""
+        self.strikes, self.unsized, self.lost_full = 0, False, False
+
+    def check_size(self, now: float) -> None:
+        """Send a full-size probe soon, as the size is another one."""
+        self.rounds = FULL_EVERY
+        self.full_passed = 0
+        self.soon(now)
+
+    def wants_full(self, always: bool) -> bool:
+        """Whether the next probe is a full-size one; after one that was missed a small one is."""
+        doubt = self.unsized or self.strikes > 0
+        return not self.lost_full and (always or doubt or self.rounds >= FULL_EVERY)
+
+    def sent(self, flight: Flight) -> None:
+        """Take note of a probe; without an answer the next one follows after a while."""
+        self.waiting, self.sent_at, self.lost_full = flight, flight.at, False
+        self.rounds = 0 if flight.full else self.rounds + 1
+
+    def miss(self, vocal: float) -> None:
+        """Take note that the last probe has not arrived.
+
+        vocal: when both members last proved that they can send and report.  Without such a proof
+        since the probe was sent, it says nothing of the cable.
+        """
+        flight, self.waiting = self.waiting, None
+        assert flight is not None
+        if not self.missed:
+            self.first_missed = flight.at
+        self.missed += 1
+        self.lost += vocal >= flight.at
+        self.full_passed = 0
+        self.lost_full = flight.full
+        self.unsized |= flight.full
+
+    @property
+    def timeout(self) -> float:
+        """Seconds until a probe is missed: longer where the controller hears of them late."""
+        return min(max(TIMEOUT, 2 * self.round_trip), FRESH)
+
+    def arrived(self, flight: Flight, now: float) -> bool:
+        """Take note that a probe has arrived; whether it is the last one."""
+        self.round_trip = now - flight.at
+        self.missed = self.lost = 0
+        if flight.full:
+            self.new_cable()
+            self.full_passed += 1
+        elif self.unsized:
+            self.strikes += 1
+            self.unsized = False
+        last = flight is self.waiting
+        if last:
+            self.waiting = None
+        return last

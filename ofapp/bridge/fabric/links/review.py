@@ -1,0 +1,413 @@
+"""Which ports are links, and which links carry frames: decided after each change."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.fabric.events import (
+    LINK_DOWN,
+    LINK_FLAPPING,
+    LINK_MTU,
+    LINK_MTU_CLEARED,
+    LINK_UP,
+    LINK_WRONG,
+    LINK_WRONG_CLEARED,
+)
+from ofapp.bridge.fabric.graph import End, Graph
+from ofapp.bridge.fabric.links.cabling import Cabling
+from ofapp.bridge.fabric.links.damping import FLAPPING, FORGET, Damping
+from ofapp.bridge.fabric.links.link import FabricLink
+from ofapp.bridge.fabric.links.neighbours import LIFE
+from ofapp.bridge.fabric.links.port import SILENT, LinkPort
+from ofapp.bridge.fabric.links.probe import ETHERNET
+from ofapp.bridge.fabric.params import FabricParams
+from ofapp.bridge.fabric.status import LinkState
+
+PATIENCE = 30.0
+"""Seconds after which missed probes end a link even if nothing else of its members is heard."""
+REMEMBERED = 4096
+"""Most links whose failures are remembered."""
+RESTART = 0.1
+"""Seconds from a failure to the first probe after it."""
+
+
+class Review:
+    """Ports and links.
+
+    links: by either end.  connected: members that send and report probes; seen: those that have
+    been.  vocal: when a member last proved that it does.  counters: those of `Links`.
+    """
+
+    def __init__(self, params: FabricParams, counters: Counter[str]) -> None:
+        self.ports: dict[End, LinkPort] = {}
+        self.links: dict[End, FabricLink] = {}
+        self.connected: set[int] = set()
+        self.seen: set[int] = set()
+        self.vocal: dict[int, float] = defaultdict(lambda: float("-inf"))
+        self.cabling = Cabling(params)
+        self._params = params
+        self._counters = counters
+        self._damping: dict[tuple[str, str], Damping] = {}
+        self._graphs: tuple[Graph, Graph] | None = None
+
+    def set_params(self, params: FabricParams) -> None:
+        """Take changed parameters."""
+        self._params, self.cabling, self._graphs = params, Cabling(params), None
+
+    def connect(self, member: int, now: float) -> None:
+        """Take note that a member can send and report probes."""
+        self.connected.add(member)
+        self.seen.add(member)
+        self.vocal[member] = now
+
+    def forget(self, member: int) -> None:
+        """Forget a member that is another one now."""
+        self.connected.discard(member)
+        self.seen.discard(member)
+
+    # Questions
+
+    def active(self, port: LinkPort) -> bool:
+        """Whether a port can send and report probes."""
+        return port.carrier and port.end.member in self.connected
+
+    def sends(self, port: LinkPort) -> bool:
+        """Whether a port sends probes: not where only a member that is not connected hears them."""
+        link = self.links.get(port.end)
+        return self.active(port) and (
+            link is None or not link.carries or link.beyond(port).end.member in self.connected
+        )
+
+    def due(self, port: LinkPort) -> float | None:
+        """When a port has something to do."""
+        if not self.sends(port):
+            return None
+        link = self.links.get(port.end)
+        free = None if link is None else link.free_at()
+        return port.next if free is None else min(port.next, free)
+
+    def is_calm(self, link: FabricLink) -> bool:
+        """Whether a link carries frames, and another probe that has arrived changes nothing."""
+        return link.state is LinkState.CARRIES and link.carries and not link.blocked
+
+    def graphs(self) -> tuple[Graph, Graph]:
+        """Return all members with the links that work, and with those that plans use.
+
+        A link that waits for the end of its hold time works, and is better than none.  One that BFD
+        reports as failed is in plans as long as no other leads there: the switches use it again by
+        themselves when it is back.  It has to be the same cable, as another one may make a loop.
+        """
+        if self._graphs is None:
+            values = {link.value(self.cost(link)): link for link in {*self.links.values()}}
+            spare = {value: link for value, link in values.items() if link.same_cable}
+            carry = tuple(sorted(value for value, link in values.items() if link.carries))
+            works = Graph(tuple(range(1, len(self._params.members) + 1)), carry)
+            works = works.plus(
+                works.joining(value for value, link in spare.items() if link.proven_at is not None)
+            )
+            used = works.plus(works.joining(spare))
+            for value, link in values.items():
+                link.needed = not link.carries and value in used.links
+            self._graphs = works, used
+        return self._graphs
+
+    def cost(self, link: FabricLink) -> int:
+        """The cost of a link."""
+        return self.cabling.cost(link.one.name, link.other.name)
+
+    def is_alone(self, member: int) -> bool:
+        """Whether no connected member has a port with carrier that leads to this one, or may."""
+        if member in self.connected:
+            return False
+        for end, link in self.links.items():
+            if end.member == member and self.active(link.beyond(self.ports[end])):
+                return False
+        return member in self.seen or not any(
+            self._may_lead_to(port, member) for port in self.ports.values()
+        )
+
+    def neighbours(self, port: LinkPort, now: float) -> tuple[frozenset[End], frozenset[End]]:
+        """Ports that a port hears, and where it is heard, without those before it was moved."""
+        newest = max(port.hears.newest(now), port.heard_at.newest(now))
+        return port.hears.since(newest), port.heard_at.since(newest)
+
+    def state(self, link: FabricLink, now: float) -> tuple[LinkState, str]:
+        """The state of a link, and why it does not carry frames."""
+        if any(port.fault for port in link.ports):
+            return LinkState.WRONG, self._obstacle(link, now) or link.reason
+        down = self._down(link)
+        needed = "; it is in use all the same, as members would be cut off" if link.needed else ""
+        if down:
+            return LinkState.DOWN, down + needed
+        away = [port for port in link.ports if port.end.member not in self.connected]
+        if away:
+            names = " and ".join(self._params.members[port.end.member - 1].name for port in away)
+            return LinkState.UNREACHABLE, f"{names} is not connected to the controller"
+        if link.carries:
+            return LinkState.CARRIES, ""
+        free = link.free_at()
+        if free is not None:
+            seconds = max(free - now, 0)
+            text = f"it has failed before, and is used again in {seconds:.0f} s"
+            return LinkState.HELD, text + needed
+        return LinkState.PROBING, (self._obstacle(link, now) or link.reason) + needed
+
+    def port_state(self, port: LinkPort, now: float) -> tuple[LinkState, str]:
+        """The same for a port that is no end of a link."""
+        if port.fault:
+            return LinkState.WRONG, port.fault
+        if port.end.member not in self.connected:
+            name = self._params.members[port.end.member - 1].name
+            return LinkState.UNREACHABLE, f"{name} is not connected to the controller"
+        if not port.carrier:
+            return LinkState.DOWN, _why_down(port)
+        senders, receivers = self.neighbours(port, now)
+        if senders:
+            return LinkState.PROBING, f"no frames from it have arrived at {self._names(senders)}"
+        if receivers:
+            return LinkState.PROBING, f"no frames have arrived from {self._names(receivers)}"
+        return LinkState.PROBING, "no probe of another member has arrived"
+
+    # Decisions
+
+    def port(self, port: LinkPort, now: float) -> list[Effect]:
+        """Review a port and its link."""
+        if port.end not in self.ports:
+            return []
+        effects = self._pair(port, now)
+        fault = self._fault(port, now)
+        if fault != port.fault:
+            port.fault = fault
+            effects += self._fault_event(port, now)
+        link = self.links.get(port.end)
+        if link is not None:
+            effects += self._judge(link, now)
+        state, _ = self.port_state(port, now)
+        if state is not port.state:
+            port.state, port.since = state, now
+        return effects
+
+    def part(self, port: LinkPort, why: str, now: float) -> list[Effect]:
+        """Remove the link of a port."""
+        link = self.links.get(port.end)
+        if link is None:
+            return []
+        effects = self._fail(link, why, now) if link.carries else []
+        for end in link.ports:
+            del self.links[end.end]
+        self._graphs = None
+        return effects
+
+    def _pair(self, port: LinkPort, now: float) -> list[Effect]:
+        senders, receivers = self.neighbours(port, now)
+        if len(senders) != 1 or senders != receivers:
+            return []
+        (end,) = senders
+        other = self.ports[end]
+        link = self.links.get(port.end)
+        if link is not None and link.beyond(port) is other:
+            return []
+        alone = frozenset({port.end})
+        if end.member == port.end.member or self.neighbours(other, now) != (alone, alone):
+            return []
+        effects = self.part(port, f"{port.name} is cabled to {other.name} now", now)
+        effects += self.part(other, f"{other.name} is cabled to {port.name} now", now)
+        for each in (port, other):
+            each.new_cable()
+        made = FabricLink(port, other, self._damping_of(port, other, now), now)
+        self.links[port.end] = self.links[end] = made
+        return effects
+
+    def _judge(self, link: FabricLink, now: float) -> list[Effect]:
+        effects = self._size_events(link)
+        why = self._obstacle(link, now)
+        if link.carries:
+            if why:
+                effects += self._fail(link, why, now)
+        elif not why and self._is_proven(link, now):
+            if link.proven_at is None:
+                link.proven_at, link.same_cable, self._graphs = now, True, None
+            free = link.free_at()
+            if free is not None and now >= free:
+                link.carries, link.proven_at, link.reason = True, None, ""
+                self._graphs = None
+                text = f"link {_title(link)} carries frames"
+                effects.append(LINK_UP.event(text, data=_data(link)))
+        elif link.proven_at is not None:
+            link.proven_at, self._graphs = None, None
+        if link.same_cable and self._is_changed(link):
+            link.same_cable, self._graphs = False, None
+        state, _ = self.state(link, now)
+        if state is not link.state:
+            link.state, link.since = state, now
+        return effects
+
+    def _is_changed(self, link: FabricLink) -> bool:
+        """Whether the cable may be another one since the link was proven."""
+        return any(
+            bool(port.fault) or (port.end.member in self.connected and not port.port.up)
+            for port in link.ports
+        )
+
+    def _is_proven(self, link: FabricLink, now: float) -> bool:
+        for port in link.ports:
+            beyond = frozenset({link.beyond(port).end})
+            if not (self.active(port) and port.proven):
+                return False
+            if self.neighbours(port, now) != (beyond, beyond):
+                return False
+        return True
+
+    def _fail(self, link: FabricLink, why: str, now: float) -> list[Effect]:
+        link.carries, link.reason, self._graphs = False, why, None
+        link.damping.fail(now)
+        link.restart(now + RESTART)
+        data = _data(link)
+        text = f"link {_title(link)} carries no frames any more: {why}"
+        effects: list[Effect] = [LINK_DOWN.event(text, data={**data, "reason": why})]
+        if link.damping.streak >= FLAPPING:
+            seconds = link.damping.hold(now)
+            text = f"link {_title(link)} has failed {link.damping.streak} times"
+            text += f"; it is used again {seconds:.0f} s after it is proven"
+            effects.append(LINK_FLAPPING.event(text, data={**data, "seconds": seconds}))
+        return effects
+
+    def _obstacle(self, link: FabricLink, now: float) -> str:
+        """Why a link must not carry frames; empty if it may, once it is proven."""
+        down = self._down(link)
+        if down:
+            return down
+        for port in link.ports:
+            other = link.beyond(port)
+            if port.fault:
+                return f"{port.name}: {port.fault}"
+            senders, receivers = self.neighbours(port, now)
+            strange = (senders | receivers) - {other.end}
+            if strange:
+                return f"{port.name} hears, or is heard at, {self._names(strange)}"
+        if any(port.blocked for port in link.ports):
+            return self._size_text(link)
+        if not any(self._is_silent(port, link.beyond(port), now) for port in link.ports):
+            return ""
+        silent = [port for port in link.ports if port.missed >= SILENT]
+        if len(silent) == 2:
+            return "probes do not arrive in either direction"
+        (port,) = silent
+        return f"frames from {port.name} do not arrive at {link.beyond(port).name}"
+
+    def _down(self, link: FabricLink) -> str:
+        return "; ".join(
+            _why_down(port)
+            for port in link.ports
+            if port.end.member in self.connected and not port.carrier
+        )
+
+    def _is_silent(self, port: LinkPort, other: LinkPort, now: float) -> bool:
+        if port.missed < SILENT or not (self.active(port) and self.active(other)):
+            return False
+        return port.lost >= SILENT or now - port.first_missed >= PATIENCE
+
+    def missed(self, port: LinkPort, now: float) -> list[LinkPort]:
+        """Take note that a port's probe has not arrived; return ports that should send one too.
+
+        These are the other end and one further link of each member: what arrives from them shows
+        that the members can send and report.
+        """
+        link = self.links.get(port.end)
+        if link is None or not link.carries:
+            port.miss(now)
+            return []
+        members = {each.end.member for each in link.ports}
+        port.miss(min(self.vocal[member] for member in members))
+        witnesses = {
+            end.member: self.ports[end]
+            for end, other in self.links.items()
+            if end.member in members and other is not link and other.carries
+        }
+        return [link.beyond(port), *witnesses.values()]
+
+    def _fault(self, port: LinkPort, now: float) -> str:
+        """What is wrong with the cable of a port, as far as it is known."""
+        if not self.active(port):
+            return ""
+        senders, receivers = self.neighbours(port, now)
+        ends = senders | receivers
+        if port.end in ends:
+            return "its frames come back to it: there is a loop at the other end of the cable"
+        same = [end for end in ends if end.member == port.end.member]
+        if same:
+            return f"it is cabled to {self._names(same)} of the same member"
+        if len(senders) == len(receivers) == 1 and len(ends) == 2:
+            return (
+                f"it hears {self._names(senders)} and is heard at {self._names(receivers)}: "
+                "the fibres of two cables are crossed"
+            )
+        if len(ends) > 1:
+            return f"there are {self._names(ends)} behind it: a hub or a bridge is in the cable"
+        if ends:
+            return self.cabling.difference(port.name, self._names(ends))
+        text, at = port.stranger
+        return text if now - at <= LIFE else ""
+
+    def _fault_event(self, port: LinkPort, now: float) -> list[Effect]:
+        if not port.event_pace.take(now):
+            self._counters["unreported"] += 1
+            return []
+        if not port.fault:
+            text = f"link port {port.name} has no wrong cable any more"
+            return [LINK_WRONG_CLEARED.event(text, data={"one": port.name})]
+        data = {"one": port.name, "reason": port.fault}
+        return [LINK_WRONG.event(f"link port {port.name}: {port.fault}", data=data)]
+
+    def _size_events(self, link: FabricLink) -> list[Effect]:
+        ends = {"one": link.one.name, "other": link.other.name}
+        if not link.blocked and any(port.blocked for port in link.ports):
+            link.blocked = True
+            size = {"mtu": self._params.link_mtu, "octets": self._params.link_mtu + ETHERNET}
+            text = f"link {_title(link)}: {self._size_text(link)}"
+            return [LINK_MTU.event(text, data={**ends, **size})]
+        if link.blocked and not any(port.strikes for port in link.ports):
+            link.blocked = False
+            text = f"full-size frames pass link {_title(link)}"
+            return [LINK_MTU_CLEARED.event(text, data=ends)]
+        return []
+
+    def _size_text(self, link: FabricLink) -> str:
+        mtu = self._params.link_mtu
+        return (
+            f"frames of {mtu + ETHERNET} octets do not pass: set the MTU of {link.one.name} and "
+            f"{link.other.name} to at least {mtu}"
+        )
+
+    def _may_lead_to(self, port: LinkPort, member: int) -> bool:
+        if not self.active(port) or port.end in self.links or port.fault:
+            return False
+        partner = self.cabling.partners.get(port.name, "").partition("/")[0]
+        return partner in ("", self._params.members[member - 1].name)
+
+    def _names(self, ends: frozenset[End] | list[End]) -> str:
+        return " and ".join(self.ports[end].name for end in sorted(ends))
+
+    def _damping_of(self, port: LinkPort, other: LinkPort, now: float) -> Damping:
+        one, two = sorted((port.name, other.name))
+        if len(self._damping) >= REMEMBERED:
+            used = {id(link.damping) for link in self.links.values()}
+            for pair, known in [*self._damping.items()]:
+                if id(known) not in used and now - known.at >= FORGET:
+                    del self._damping[pair]
+        return self._damping.setdefault((one, two), Damping())
+
+
+def _why_down(port: LinkPort) -> str:
+    if port.port.up:
+        return f"{port.name} has carrier, but BFD has no session or has failed"
+    return f"{port.name} has no carrier"
+
+
+def _title(link: FabricLink) -> str:
+    return f"{link.one.name} - {link.other.name}"
+
+
+def _data(link: FabricLink) -> dict[str, object]:
+    return {"one": link.one.name, "other": link.other.name, "failures": link.damping.failures}

@@ -1,0 +1,1 @@
+"""Fabrics as datapaths: several switches with one bridge."""

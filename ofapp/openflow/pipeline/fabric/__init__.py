@@ -1,0 +1,1 @@
+"""Tables by which a switch forwards as a member of a fabric."""

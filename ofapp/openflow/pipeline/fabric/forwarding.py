@@ -1,0 +1,202 @@
+"""How a member forwards frames that are between members: by their outer header alone.
+
+Only frames from link ports come here, and those that enter at this member: these have the logical
+port of the other members as their in_port, so that no link port can be taken for the root of a
+tree.  Addresses are matched without their last octet, which says more of the frame inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge.desired import Desired
+from ofapp.bridge.fabric.address import ANY_WAY, to_member, to_tree
+from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
+from ofapp.bridge.fabric.plan import Part
+from ofapp.bridge.fabric.routes.paths import Colour, NextHops
+from ofapp.bridge.fabric.routes.trees import Branch
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import (
+    NO_PORT,
+    Action,
+    Bits,
+    ChooseInto,
+    Flow,
+    Match,
+    Output,
+    OutputRegister,
+    Resubmit,
+    SetBits,
+    SetInPort,
+    SetRegister,
+    in_port,
+    register,
+)
+from ofapp.openflow.model.rule import Register, TableId, rule
+from ofapp.openflow.pipeline.fabric.crossing import crossing_flows, entry_flow, shared_flows
+from ofapp.openflow.pipeline.table import Table
+
+_EXACT = 0xFFFF_FFFF_FF00
+"""Mask of outer destinations: all that says where a frame goes."""
+_COLOUR = Bits("eth_dst", 24, 2)
+
+_FABRIC_RULES = (
+    rule(
+        "here",
+        300,
+        "eth_dst",
+        Feature.FABRIC,
+        "For this member, by any version and colour.",
+        TableId.LEAVE,
+    ),
+    rule(
+        "unicast",
+        200,
+        "eth_dst",
+        Feature.VERSION,
+        "For another member, by a version and a colour: the live next hops. Green frames take one "
+        "by a hash of the outer source, red and blue ones the first.",
+        TableId.HOP,
+        "choose register",
+    ),
+    rule(
+        "tree",
+        200,
+        "in_port eth_dst",
+        Feature.VERSION,
+        "By the tree of a member and a version, from the only port where its frames come in: on "
+        "to the next members, and a copy for this bridge.",
+        (None, TableId.LEAVE),
+        "output register",
+    ),
+    rule(
+        "foreign",
+        0,
+        "",
+        Feature.FABRIC,
+        "Not a frame of this fabric, of a version that is not here, or by a link that its tree "
+        "does not use: drop.",
+    ),
+)
+_HOP_RULES = (
+    rule(
+        "turn",
+        200,
+        "eth_dst reg15",
+        Feature.FABRIC,
+        "No green next hop is live: the frame is red from here on. No red one: blue. Never back.",
+        actions="address resubmit",
+    ),
+    rule("cut-off", 100, "reg15", Feature.FABRIC, "No next hop is live: drop."),
+    rule(
+        "hop",
+        0,
+        "",
+        Feature.FABRIC,
+        "To the next member. A detour may begin at the port that the frame came in by.",
+        actions="in-port output",
+    ),
+)
+
+
+def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
+    """All flows of a fabric but traps and those of aggregations.
+
+    Their order is one in which no frame goes half of its way.  The flow by which frames use a
+    version is the last.
+    """
+    yield from crossing_flows(fabric)
+    yield from _hop_flows()
+    yield Flow(TableId.FABRIC, 0, (), Feature.FABRIC)
+    here = Match("eth_dst", to_member(fabric.fabric, fabric.member), ANY_WAY & _EXACT)
+    yield Flow(TableId.FABRIC, 300, (here,), Feature.FABRIC, (), TableId.LEAVE)
+    for version, part in sorted(fabric.content.parts.items()):
+        yield from _part_flows(fabric, version, part)
+    for link in fabric.links:
+        match = (in_port(link),)
+        yield Flow(TableId.ADMISSION, 970, match, Feature.FABRIC, (), TableId.FABRIC)
+    if fabric.content.use is not None:
+        yield entry_flow(fabric, fabric.content.use)
+
+
+def _part_flows(fabric: DesiredFabric, version: int, part: Part) -> Iterator[Flow]:
+    for member, hops in sorted(part.towards.items()):
+        if member != fabric.member:
+            yield from _unicast_flows(fabric, version, member, hops)
+    for root, branch in sorted(part.trees.items()):
+        yield _tree_flow(fabric, version, root, branch)
+
+
+def _unicast_flows(
+    fabric: DesiredFabric, version: int, member: int, next_hops: NextHops
+) -> Iterator[Flow]:
+    for colour in Colour:
+        to = to_member(fabric.fabric, member, version, colour)
+        ports = tuple(hop.port for hop in next_hops.of(colour))
+        yield Flow(
+            TableId.FABRIC,
+            200,
+            (Match("eth_dst", to, _EXACT),),
+            Feature.VERSION,
+            (_choice(fabric.member, colour, ports),),
+            TableId.HOP,
+            serial=version,
+        )
+
+
+def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> Action:
+    """Each member hashes in another way: otherwise all frames of a port would go on by one."""
+    if not ports:
+        return SetRegister(Register.WAY, NO_PORT)
+    hashes = colour is Colour.GREEN and len(ports) > 1
+    return ChooseInto(ports, member if hashes else None, Register.WAY)
+
+
+def _tree_flow(fabric: DesiredFabric, version: int, root: int, branch: Branch) -> Flow:
+    to = Match("eth_dst", to_tree(fabric.fabric, root, version), _EXACT)
+    actions: tuple[Action, ...] = tuple(Output(hop.port) for hop in branch.hops)
+    if branch.entry is None:
+        entry, goto = FABRIC_PORT, None
+    else:
+        entry, goto = branch.entry, TableId.LEAVE
+        actions = (*actions, SetRegister(Register.MEMBER, root))
+    return Flow(
+        *(TableId.FABRIC, 200, (in_port(entry), to), Feature.VERSION, actions, goto),
+        serial=version,
+    )
+
+
+def _hop_flows() -> Iterator[Flow]:
+    out = (SetInPort(FABRIC_PORT), OutputRegister(Register.WAY))
+    none = register(Register.WAY, NO_PORT)
+    yield Flow(TableId.HOP, 0, (), Feature.FABRIC, out)
+    yield Flow(TableId.HOP, 100, (none,), Feature.FABRIC)
+    for colour, then in ((Colour.GREEN, Colour.RED), (Colour.RED, Colour.BLUE)):
+        now = Match("eth_dst", colour << _COLOUR.first, 3 << _COLOUR.first)
+        turn = (SetBits(_COLOUR, then), Resubmit(TableId.FABRIC))
+        yield Flow(TableId.HOP, 200, (now, none), Feature.FABRIC, turn)
+
+
+def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
+    fabric: DesiredFabric | None = desired.protocols.get("fabric")
+    if fabric is not None:
+        for lag, members in sorted(fabric.shared.items()):
+            yield from shared_flows(lag, members)
+        yield from fabric_flows(fabric)
+
+
+FABRIC = Table(
+    TableId.FABRIC,
+    "fabric",
+    "Frames between the members of a fabric, by the outer destination. Its octets: 02 for one "
+    "member or 03 for a tree, the fabric, the version (six bits) and the colour (two), the member "
+    "or the root (two octets), and 1 for a frame from an isolated port.",
+    _FABRIC_RULES,
+    flows=_bridge_flows,
+)
+HOP = Table(
+    TableId.HOP,
+    "hop",
+    "The next hop of a frame for one member: `reg15` is its port, or 0xffff if none is live.",
+    _HOP_RULES,
+)

@@ -1,0 +1,177 @@
+"""Effects on a member of a fabric to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Action, Flow, Match, vlan
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.model.traps import PROBE, probe_places
+from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.pipeline.fabric.crossing import member_port
+from ofapp.openflow.switch.encode.learned import MAC, VID, Template
+from ofapp.openflow.switch.installed import Installed
+from ofapp.openflow.wire.messages import bundle, codec
+
+FABRIC_FEATURES = frozenset({Feature.FABRIC, Feature.VERSION, PROBE.feature})
+"""Features of the flows that `SetFabric` sets, but for `_OTHERS`."""
+_OTHERS = (TableId.UNKNOWN, TableId.EGRESS)
+"""Tables whose flows of a fabric are set by other effects."""
+
+
+class RemoteWriter:
+    """Effects on hosts at other members to messages, for one ageing time in seconds, 0 for never.
+
+    bundled: the messages are parts of a bundle of learned addresses.
+    """
+
+    def __init__(self, ageing_time: int, bundled: bool = False) -> None:
+        self._ageing_time = ageing_time
+        self._bundled = bundled
+
+    def put(self, effect: PutRemote) -> bytes:
+        """Add the flow of a host at another member, or change it if the switch has it."""
+        encode = codec.modify_flow if effect.moved else codec.add_flow
+        template = _template(encode, effect.member, self._ageing_time, self._bundled)
+        return _pack(template, effect.vid, effect.mac)
+
+    def remove(self, effect: RemoveRemote) -> bytes:
+        """Delete the flow of a host at another member, if the switch has it."""
+        template = _template(codec.delete_flow, 0, 0, self._bundled)
+        return _pack(template, effect.vid, effect.mac)
+
+
+@lru_cache(2048)
+def _template(
+    encode: Callable[[Flow], bytes], member: int, ageing_time: int, bundled: bool
+) -> Template:
+    flow = flows.remote_flow(VID, MAC, member, ageing_time)
+    return Template(encode(flow), "mac", "vid", bundled=bundled)
+
+
+def _pack(template: Template, vid: int, mac: int) -> bytes:
+    c0, c1, c2 = template.constants
+    return template.struct.pack(c0, mac.to_bytes(6, "big"), c1, vid, c2)
+
+
+def add_version(flow: Flow) -> bytes:
+    """A flow-mod that installs a flow of a version.
+
+    A version of a large fabric has 40,000 flows, of which most differ in the address only.
+    """
+    *more, to = flow.match or (None,)
+    if to is None or to.field != "eth_dst":  # the flow by which frames enter
+        return codec.add_flow(flow)
+    kind = (flow.table, flow.priority, tuple(more), to.mask, flow.actions, flow.goto)
+    begin, middle, end = _version_parts(*kind)
+    serial, address = flow.serial.to_bytes(4, "big"), to.value.to_bytes(6, "big")
+    return b"".join((begin, serial, middle, address, end))
+
+
+@lru_cache(1 << 14)
+def _version_parts(
+    table: int,
+    priority: int,
+    more: tuple[Match, ...],
+    mask: int | None,
+    actions: tuple[Action, ...],
+    goto: int | None,
+) -> tuple[bytes, bytes, bytes]:
+    """Return what is before the serial number, between it and the address, and behind that."""
+    address, serial = MAC if mask is None else MAC & mask, 0x51525354
+    match = (*more, Match("eth_dst", address, mask))
+    flow = Flow(table, priority, match, Feature.VERSION, actions, goto, serial=serial)
+    begin, _, rest = codec.add_flow_once(flow).partition(serial.to_bytes(4, "big"))
+    middle, _, end = rest.partition(address.to_bytes(6, "big"))
+    return begin, middle, end
+
+
+class FabricWriter:
+    """Encoder of a fabric's other effects, for a switch that holds what is `installed`."""
+
+    def __init__(self, installed: Installed) -> None:
+        self._installed = installed
+
+    def set(self, fabric: DesiredFabric) -> bytes:
+        """Add a new version before frames use it, and remove an old one after that, in a bundle.
+
+        A version of an earlier controller is not known flow by flow: it goes as a whole, before a
+        new one of its number is added.
+        """
+        installed, content = self._installed, fabric.content
+        wanted = [*flows.fabric_flows(fabric, installed.metered)]
+        kept = {flow.identity for flow in wanted}
+        held = content.parts.keys() | content.kept
+        unknown = installed.kept - content.kept
+        have = [
+            flow
+            for flow in installed.program.flows.values()
+            if flow.feature in FABRIC_FEATURES and flow.table not in _OTHERS
+        ]
+        versions = {flow.serial for flow in have if flow.feature is Feature.VERSION}
+        gone = [flow for flow in have if flow.identity not in kept]
+        body = [codec.delete_version(version) for version in sorted(unknown & content.parts.keys())]
+        body += (
+            installed.put(flow, add_version if flow.feature is Feature.VERSION else codec.add_flow)
+            for flow in wanted
+        )
+        if content.silent:
+            body.append(self._silence(gone))
+        for version in sorted((versions | unknown) - held):
+            body.append(self._drop_version(version))
+        for flow in gone:
+            if flow.feature is not Feature.VERSION or (
+                flow.serial in held and flow.table != TableId.OUTER
+            ):
+                body.append(installed.take_out(flow))
+        installed.kept = content.kept
+        before = after = b""
+        if installed.metered:
+            traps = [meters.trap_meter(PROBE, place) for place in probe_places(fabric)]
+            before = b"".join(map(installed.put_meter, traps))
+            after = b"".join(map(installed.drop_meter, meters.metered_by(gone)))
+        return before + bundle.wrap([message for message in body if message]) + after
+
+    def share(self, lag: int, members: tuple[int, ...] | None) -> bytes:
+        """Set the flows that keep frames out of an aggregation that other members have, too."""
+        wanted = [] if members is None else [*flows.shared_flows(lag, members)]
+        kept = {flow.identity for flow in wanted}
+        gone = [
+            flow
+            for flow in self._installed.program.flows.values()
+            if flow.feature is Feature.FABRIC
+            and (flow.table, flow.serial) == (TableId.EGRESS, lag)
+            and flow.identity not in kept
+        ]
+        put, take_out = self._installed.put, self._installed.take_out
+        return b"".join([*map(put, wanted), *map(take_out, gone)])
+
+    def flush(self, effect: FlushRemote) -> bytes:
+        """Delete the flows of hosts at other members that fit."""
+        match = () if effect.vid is None else (vlan(effect.vid),)
+        port = None if effect.member is None else member_port(effect.member)
+        return codec.delete_remote(TableId.DESTINATION, match, port)
+
+    def _silence(self, gone: list[Flow]) -> bytes:
+        """Delete the flow by which frames enter the fabric, known or not."""
+        for flow in gone:
+            if flow.table == TableId.OUTER and flow.feature is Feature.VERSION:
+                return self._installed.take_out(flow)
+        return codec.delete_entry()
+
+    def _drop_version(self, version: int) -> bytes:
+        """Delete all flows of a version in one message, whether they are known or not."""
+        program = self._installed.program
+        known = [
+            flow
+            for flow in program.flows.values()
+            if flow.feature is Feature.VERSION and flow.serial == version
+        ]
+        for flow in known:
+            program.flows.take_out(flow)
+        self._installed.removed += len(known)
+        return codec.delete_version(version)

@@ -1,0 +1,51 @@
+"""Graphs of a fabric, and what its members should hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
+from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
+from ofapp.bridge.fabric.graph import End, Graph, Link
+from ofapp.bridge.fabric.view.projection import FABRIC
+from ofapp.bridge.ports.policies import PortPolicies
+
+NUMBER = 9
+"""The fabric's number."""
+
+
+def graph(*cables: tuple[int, int]) -> Graph:
+    """Members from 1 on, each with its link ports from 1 in the order of its cables."""
+    ports: Counter[int] = Counter()
+    links = []
+    for one, other in cables:
+        ports[one] += 1
+        ports[other] += 1
+        links.append(Link(End(one, ports[one]), End(other, ports[other])))
+    return Graph(tuple(sorted(ports)), tuple(links))
+
+
+def link_ports(graph: Graph, member: int) -> tuple[int, ...]:
+    """A member's ports that lead to others."""
+    return tuple(hop.port for hop in graph.hops[member])
+
+
+def policies(edge: Bridge) -> PortPolicies:
+    """The policies of a member with the ports of `edge`."""
+    return PortPolicies(edge.params, edge.ports, FABRIC_PORT)
+
+
+def desired_at(edge: Bridge, fabric: DesiredFabric) -> Desired:
+    """What a member with the ports of `edge` should hold."""
+    desired = edge.desired()
+    mark = (("fabric", True),)
+    ports = (replace(port, protocols=(*port.protocols, *mark)) for port in desired.ports)
+    return replace(
+        desired,
+        port_policies=policies(edge),
+        numbers=(*desired.numbers, FABRIC_PORT),
+        ports=(*ports, FABRIC),
+        protocols={**desired.protocols, "fabric": fabric},
+    )

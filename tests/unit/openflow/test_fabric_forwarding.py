@@ -1,0 +1,151 @@
+"""The flows of a fabric's members move frames as the fabric promises, also after failures.
+
+Small fabrics are tried exhaustively: all graphs, and all sets of failed links.  A member that has
+failed is one whose links have.  `tests.support.flow_switch` is what interprets the flows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ofapp.common.hub  # noqa: F401
+
+# isort: split
+from ofapp.bridge.fabric.graph import Graph
+from ofapp.bridge.fabric.plan import plan
+from ofapp.bridge.fabric.routes.paths import distances
+from tests.support.flow_fabric import EDGES, FlowFabric, Network, host
+from tests.unit.bridge.fabric.graphs import connected_graphs, graph
+from tests.unit.bridge.fabric.test_paths import graphs
+
+
+def single_failures(whole: Graph) -> Iterator[Graph]:
+    """The graph without any one link, or any one member."""
+    yield from (whole.without(links=[link]) for link in whole.links)
+    yield from (whole.without(members=[member]) for member in whole.members)
+
+
+def all_graphs(members: int) -> Iterator[Graph]:
+    """All graphs, connected or not: so a fabric is left when links have failed."""
+    pairs = list(itertools.combinations(range(members), 2))
+    for chosen in range(1 << len(pairs)):
+        yield graph(members, [pair for at, pair in enumerate(pairs) if chosen >> at & 1])
+
+
+def check_without_failure(fabric: FlowFabric) -> None:
+    """Everything that can arrive arrives, once."""
+    whole = fabric.graph
+    network = Network(fabric, whole)
+    for member in whole.members:
+        reached = distances(whole, member)
+        for to in whole.members:
+            ends = {(to, EDGES[0])} if to in reached else {None}
+            assert network.unicast(member, to) == ends, (whole.links, member, to)
+        everywhere = {(at, port) for at in reached for port in EDGES} - {(member, EDGES[1])}
+        assert network.flood(member) == dict.fromkeys(everywhere, 1)
+
+
+def check_after_failure(fabric: FlowFabric, left: Graph, single: bool) -> None:
+    """By the plan that was made before, no frame arrives twice; after one failure, all do."""
+    network = Network(fabric, left)
+    for member in left.members:
+        reached = distances(left, member)
+        for to in left.members:
+            ends = network.unicast(member, to)
+            there = {(to, EDGES[0])}
+            if single and to in reached:
+                assert ends == there, (fabric.graph.links, left.links, member, to)
+            assert ends <= there | {None}
+        assert set(network.flood(member).values()) <= {1}
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 4])
+def test_frames_arrive_once_by_a_plan_of_any_graph(members: int) -> None:
+    for whole in all_graphs(members):
+        check_without_failure(FlowFabric(whole))
+
+
+@pytest.mark.parametrize("members", [2, 3, 4])
+def test_frames_arrive_after_any_one_failure_and_never_loop_after_more(members: int) -> None:
+    for whole in connected_graphs(members):
+        fabric = FlowFabric(whole)
+        for left in single_failures(whole):
+            check_after_failure(fabric, left, single=True)
+        for number in range(2, len(whole.links) + 1):
+            for links in itertools.combinations(whole.links, number):
+                check_after_failure(fabric, whole.without(links=links), single=False)
+
+
+@pytest.mark.thorough
+def test_the_same_of_five_members() -> None:
+    for whole in all_graphs(5):
+        check_without_failure(FlowFabric(whole))
+    for whole in connected_graphs(5):
+        fabric = FlowFabric(whole)
+        for left in single_failures(whole):
+            check_after_failure(fabric, left, single=True)
+        for number in range(2, len(whole.links) + 1):
+            for links in itertools.combinations(whole.links, number):
+                check_after_failure(fabric, whole.without(links=links), single=False)
+
+
+@pytest.mark.parametrize("members", [2, 3, 4])
+def test_a_frame_to_an_unknown_host_floods_once(members: int) -> None:
+    for whole in connected_graphs(members):
+        network = Network(FlowFabric(whole, known=False), whole)
+        for member in whole.members:
+            arrived = network.flood(member, host(99))
+            everywhere = {(at, port) for at in whole.members for port in EDGES}
+            assert arrived == dict.fromkeys(everywhere - {(member, EDGES[1])}, 1)
+
+
+@pytest.mark.parametrize("members", [2, 3, 4])
+def test_no_frame_loops_if_the_ends_of_links_do_not_agree(members: int) -> None:
+    """One end has carrier and the other has not, or both have and frames vanish."""
+    for whole in connected_graphs(members):
+        fabric = FlowFabric(whole)
+        ends = sorted(fabric.far)
+        for chosen in range(0, 1 << len(ends), 1 if len(ends) < 8 else 37):
+            live = {end for at, end in enumerate(ends) if chosen >> at & 1}
+            network = Network(fabric, whole, live.__contains__)
+            for member, to in itertools.permutations(whole.members, 2):
+                assert network.unicast(member, to) <= {(to, EDGES[0]), None}
+            for member in whole.members:
+                assert set(network.flood(member).values()) <= {1}
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(graphs(100), st.data())
+def test_frames_in_large_fabrics(whole: Graph, data: st.DataObject) -> None:
+    """Parallel links, costs, and failures of links and members; some pairs of members."""
+    fabric = FlowFabric(whole, plan(whole))
+    member = st.sampled_from(whole.members)
+    pairs = data.draw(st.lists(st.tuples(member, member), min_size=1, max_size=8))
+    everywhere = {(at, port) for at in whole.members for port in EDGES}
+    network = Network(fabric, whole)
+    for one, to in pairs:
+        assert network.unicast(one, to) == {(to, EDGES[0])}
+    one = data.draw(member)
+    assert network.flood(one) == dict.fromkeys(everywhere - {(one, EDGES[1])}, 1)
+    link = data.draw(st.sampled_from(whole.links))
+    left = whole.without([link])
+    network = Network(fabric, left)
+    for one, to in pairs:
+        if to in distances(left, one):
+            assert network.unicast(one, to) == {(to, EDGES[0])}
+    failed = data.draw(st.sets(st.sampled_from(whole.links)))
+    gone = data.draw(st.sets(member, max_size=5))
+    network = Network(fabric, whole.without(failed, gone))
+    for one, to in pairs:
+        if not {one, to} & gone:
+            assert network.unicast(one, to) <= {(to, EDGES[0]), None}
+    assert set(network.flood(data.draw(member)).values()) <= {1}
+    silent = data.draw(st.sets(st.sampled_from(sorted(fabric.far))))
+    network = Network(fabric, whole, lambda end: end not in silent)
+    for one, to in pairs:
+        assert network.unicast(one, to) <= {(to, EDGES[0]), None}

@@ -1,0 +1,111 @@
+"""A real switch takes the actions of MAC-in-MAC and reports each as it was sent."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+import ofapp.common.hub  # noqa: F401
+
+# isort: split
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import (
+    Action,
+    Bits,
+    ChooseInto,
+    Clone,
+    Decapsulate,
+    Encapsulate,
+    Flow,
+    Hash,
+    MoveBits,
+    OutputRegister,
+    SetBits,
+)
+from ofapp.openflow.model.rule import Register, TableId
+from ofapp.openflow.switch.audit.comparison import flow_changes
+from ofapp.openflow.wire.messages import codec
+from ofapp.openflow.wire.messages.flow_stats import read_flow_stats
+from tests.support.ovs import Bridge, VSwitchd
+
+_ALL_FLOWS = struct.pack(
+    "!BBHIHH4xB3xII4xQQHH4x", 4, 18, 56, 1, 1, 0, 255, 0xFFFFFFFF, 0xFFFFFFFF, 0, 0, 1, 4
+)
+_ERROR, _REPLY = 1, 19
+_ACTIONS: tuple[tuple[tuple[Action, ...], str], ...] = (
+    (
+        (Hash(Register.SENDER, 256),),
+        "multipath(symmetric_l4,50,modulo_n,256,0,NXM_NX_REG12[0..7])",
+    ),
+    ((Encapsulate(),), "encap(mpls),encap(ethernet)"),
+    ((Encapsulate(labelled=True),), "encap(nsh(md_type=2)),encap(ethernet)"),
+    (
+        (Clone((SetBits(Bits("eth_dst", 24, 2), 2), OutputRegister(Register.SENDER))),),
+        "clone(load:0x2->NXM_OF_ETH_DST[24..25],output:NXM_NX_REG12[])",
+    ),
+    ((Decapsulate(),), "decap(),decap(packet_type(ns=0,type=0))"),
+    (
+        (ChooseInto((1, 2, 3), 7, Register.SENDER),),
+        "bundle_load(eth_src,7,hrw,ofport,NXM_NX_REG12[],members:1,2,3)",
+    ),
+    (
+        (ChooseInto((2, 1), None, Register.SENDER),),
+        "bundle_load(eth_src,0,active_backup,ofport,NXM_NX_REG12[],members:2,1)",
+    ),
+    ((OutputRegister(Register.SENDER),), "output:NXM_NX_REG12[]"),
+    (
+        (SetBits(Bits("eth_dst", 0, 48), 0x020900000100),),
+        "set_field:02:09:00:00:01:00->eth_dst",
+    ),
+    ((SetBits(Bits("eth_dst", 24, 2), 2),), "load:0x2->NXM_OF_ETH_DST[24..25]"),
+    (
+        (MoveBits(Bits("reg12", 0, 16), Bits("eth_dst", 8, 16)),),
+        "move:NXM_NX_REG12[0..15]->NXM_OF_ETH_DST[8..23]",
+    ),
+    (
+        (MoveBits(Bits("eth_dst", 0, 1), Bits("reg1", 0, 1)),),
+        "move:NXM_OF_ETH_DST[0]->NXM_NX_REG1[0]",
+    ),
+)
+
+
+@pytest.fixture
+def switch(vswitchd: VSwitchd) -> Iterator[Bridge]:
+    bridge = vswitchd.add_bridge(ports=3)
+    yield bridge
+    bridge.destroy()
+
+
+def exchange(bridge: Bridge, messages: bytes) -> bytes:
+    """Send messages, and give the statistics of all flows then."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(bridge.switch.dir / f"{bridge.name}.mgmt"))
+        connection.sendall(struct.pack("!BBHI", 4, 0, 8, 1) + messages + _ALL_FLOWS)
+        waiting = b""
+        while chunk := connection.recv(65536):
+            waiting += chunk
+            while len(waiting) >= 8:
+                _, kind, length, _ = struct.unpack_from("!BBHI", waiting)
+                if len(waiting) < length:
+                    break
+                message, waiting = waiting[:length], waiting[length:]
+                assert kind != _ERROR, message.hex()
+                if kind == _REPLY:
+                    return message[16:]
+    raise AssertionError("the switch hung up")
+
+
+def test_a_switch_reports_the_actions_as_they_were_sent(switch: Bridge) -> None:
+    flows = [
+        Flow(TableId.LAG, priority, (), Feature.LAG, actions)
+        for priority, (actions, _) in enumerate(_ACTIONS)
+    ]
+    reported = exchange(switch, b"".join(map(codec.add_flow, flows)))
+    assert flow_changes(flows, read_flow_stats(reported)) == {}
+    text = switch.switch.ofctl("dump-flows", "--no-names", switch.name)
+    for _, words in _ACTIONS:
+        assert f"actions={words}\n" in text

@@ -1,0 +1,170 @@
+"""Spanning tree at the edge of a fabric: Open vSwitch's own RSTP beyond two of its members.
+
+The fabric is one bridge to it, so one of the two cables is blocked.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support import frames
+from tests.support.ovs import read_pcap
+from tests.support.waiting import wait_for
+from tests.vswitchd.ring import Ring
+
+CABLES = {1: 5, 2: 5}
+"""The port of each member that leads to the other switch."""
+LOW, HIGH = 4096, 61440
+"""Priorities of the other switch: it is the root, or never."""
+
+
+class Beyond:
+    """A switch with RSTP, cabled to a port each of s1 and s2, and a host."""
+
+    def __init__(self, ring: Ring, name: str = "nb") -> None:
+        self.ring, self.name, self._switch = ring, name, ring.switch
+        self._there = self._switch.dir / f"{name}.pcap"
+        self._read = 0
+        for member, number in CABLES.items():
+            bridge = ring.members[member - 1]
+            bridge.add_port(number, f"out{member}")
+            socket = f"options:pstream=punix:{self._switch.dir}/out{member}.sock"
+            self._switch.vsctl("set", "Interface", f"out{member}", socket)
+
+    def start(self, priority: int) -> None:
+        """Begin."""
+        self._switch.vsctl(
+            *("add-br", self.name, "--", "set", "Bridge", self.name, "datapath_type=dummy"),
+            *("fail_mode=standalone", "other_config:hwaddr=aa:55:aa:55:00:99"),
+            *("rstp_enable=true", f"other_config:rstp-priority={priority}"),
+        )
+        for member in CABLES:
+            path = f"options:stream=unix:{self._switch.dir}/out{member}.sock"
+            self._switch.vsctl(
+                *("add-port", self.name, f"n{member}"),
+                *("--", "set", "Interface", f"n{member}", "type=dummy", path),
+            )
+        self._switch.vsctl(
+            *("add-port", self.name, "there", "--", "set", "Interface", "there", "type=dummy"),
+            f"options:tx_pcap={self._there}",
+        )
+
+    def fail(self, member: int, *, up: bool = False) -> None:
+        """Fail a cable: both ends lose their carrier."""
+        self.ring.members[member - 1].link(CABLES[member], up=up)
+        state = "up" if up else "down"
+        self._switch.appctl("netdev-dummy/set-admin-state", f"n{member}", state)
+
+    def say(self, frame: bytes) -> None:
+        """A host there sends."""
+        self._switch.settle()
+        self._switch.appctl("netdev-dummy/receive", "there", frame.hex())
+
+    def heard(self) -> list[bytes]:
+        """What has come to the host there since this was last asked."""
+        self.ring.settle()
+        heard, self._read = read_pcap(self._there, self._read)
+        return heard
+
+    def states(self) -> dict[int, str]:
+        """The states of its ports, by the member where the cable ends."""
+        shown = self._switch.appctl("rstp/show", self.name)
+        found = re.findall(r"^\s*n(\d)\s+\S+\s+(\S+)", shown, re.MULTILINE)
+        return {int(member): state.lower() for member, state in found}
+
+
+@pytest.fixture
+def beyond(ring: Ring) -> Iterator[Beyond]:
+    made = Beyond(ring)
+    yield made
+    made._switch.vsctl("--if-exists", "del-br", made.name)
+
+
+def states(ring: Ring) -> dict[int, str]:
+    """The states of the fabric's ends of the cables."""
+    tree = ring.controller.get(f"/v1/bridges/{ring.dpid}/stp")
+    named = {port["name"]: port["state"] for port in tree["ports"]}
+    return {member: named.get(f"s{member}/out{member}", "none") for member in CABLES}
+
+
+def usable(ring: Ring, beyond: Beyond) -> set[int]:
+    """The cables whose ends both forward."""
+    ours, theirs = states(ring), beyond.states()
+    return {m for m in CABLES if ours[m] == theirs.get(m) == "forwarding"}
+
+
+def crossings(ring: Ring, beyond: Beyond, number: int) -> tuple[int, int]:
+    """How often a broadcast arrives: of a host at s3 beyond, and of one beyond at s3; at most 1."""
+    there = frames.arp_request(frames.host(number))
+    beyond.heard()
+    sent = ring.send(3, 1, there)
+    assert {*sent.values()} <= {1}, sent
+    to = beyond.heard().count(there)
+    back = frames.arp_request(frames.host(number + 1))
+    for bridge in ring.members:
+        bridge.forget_sent()
+    beyond.say(back)
+    ring.settle()
+    counts = {
+        (at, edge): bridge.sent(edge).count(back)
+        for at, bridge in enumerate(ring.members, 1)
+        for edge in (1, 2)
+    }
+    assert {*counts.values()} <= {0, 1}, counts
+    came = counts[3, 1]
+    assert to <= 1
+    assert came <= 1
+    return to, came
+
+
+@pytest.mark.parametrize("priority", [LOW, HIGH], ids=["root", "no-root"])
+def test_one_cable_is_blocked_and_takes_over(
+    ring: Ring, beyond: Beyond, priority: int, record_property: Any
+) -> None:
+    ring.configure(defaults={"stp": {"enabled": True}})
+    beyond.start(priority)
+    tick = ring.switch.in_pace()
+    crossed = lambda: crossings(ring, beyond, 70) == (1, 1)  # noqa: E731
+
+    def one() -> bool:
+        crossings(ring, beyond, 70)
+        return len(usable(ring, beyond)) == 1
+
+    wait_for(one, "one cable to forward", tick=tick, seconds=60)
+    wait_for(crossed, "frames to cross", tick=tick)
+    (active,) = usable(ring, beyond)
+    other = 3 - active
+    assert "discarding" in {states(ring)[other], beyond.states()[other]}
+
+    beyond.fail(active)
+    begin = time.monotonic()
+    wait_for(crossed, "the other cable", tick=tick)
+    healed = time.monotonic() - begin
+    assert usable(ring, beyond) == {other}
+
+    beyond.fail(active, up=True)
+    wait_for(lambda: one() and active in usable(ring, beyond), "it", tick=tick, seconds=60)
+    wait_for(crossed, "frames to cross", tick=tick)
+
+    ring.fail(1, 3)  # the link between s1 and s2, at the same time as the cable
+    beyond.fail(active)
+    begin = time.monotonic()
+    wait_for(crossed, "both to be replaced", tick=tick)
+    both = time.monotonic() - begin
+    ring.fail(1, 3, up=True)
+    beyond.fail(active, up=True)
+
+    def whole() -> bool:
+        crossings(ring, beyond, 70)
+        carrying = [link for link in ring.status["links"] if link["state"] == "carries"]
+        return len(carrying) == 3 and usable(ring, beyond) == {active}
+
+    wait_for(whole, "all to be as before", tick=tick, seconds=60)
+    wait_for(crossed, "frames to cross", tick=tick)
+    record_property("healed", healed)
+    print(f"healed after {healed * 1000:.0f} ms; with a link of the fabric {both * 1000:.0f} ms")
