@@ -117,42 +117,38 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
     def _link(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Add ports, or apply changed links; that comes before any timer.
 
-        New ports are added together, so that none counts as the only one meanwhile.
+        All of them are known to be up or down before anything follows from one: a port that is down
+        is not opened, as the relay has closed it, and none counts as the only one meanwhile.
         """
         if not ports or self.params is None:
             return []
         self._start(self.params, now)
-        effects: list[Effect] = []
-        new: list[stp.NewPort] = []
-        names: dict[int, str] = {}
         for port in ports:
-            up = self._state.usable(port)
-            (self._up.add if up else self._up.discard)(port.number)
-            link = stp.Link(up, port.speed_mbps or 1000, port.full_duplex)
-            if port.number in self._ports:
-                effects += self._relink(port, link, now)
-                continue
-            names[port.number] = port.name
-            params = self._state.params.port(port.name, port.number).stp
-            behind = self._behind.get(port.name)
-            new.append(stp.NewPort(port.number, params, link, port.mac, behind))
-        if new:
-            self._ports |= names
-            closed = self._close_other()
-            wanted = self.tree.add_ports(new, self._time(now))
-            effects += [*closed, *self._carry_out(wanted, blocked=bool(closed))]
-        return self._noted(effects)
-
-    def _relink(self, port: Port, link: stp.Link, now: float) -> list[Effect]:
-        self._ports[port.number] = port.name
+            (self._up.add if self._state.usable(port) else self._up.discard)(port.number)
+        new = [port for port in ports if port.number not in self._ports]
+        known = [port for port in ports if port.number in self._ports]
+        self._ports |= {port.number: port.name for port in ports}
         effects = self._close_other()
-        if link.up and port.number not in self._relay.states:
-            # The tree knows a state, blocked if the link was down; the datapath does not.
-            state = self.tree.port(port.number).state
-            effects += self._relay.set_state(port.number, state)
-        edge = self._is_known_edge(port, link.up)
-        wanted = self.tree.set_link(port.number, link, self._time(now), edge)
-        return effects + self._carry_out(wanted, blocked=bool(effects))
+        for port in known:
+            if port.number in self._up and port.number not in self._relay.states:
+                # The tree knows a state, blocked if the link was down; the datapath does not.
+                state = self.tree.port(port.number).state
+                effects += self._relay.set_state(port.number, state)
+        at, links = self._time(now), [self._changed_link(port) for port in known]
+        wanted = self.tree.set_links(links, at) if known else []
+        if new:
+            wanted += self.tree.add_ports(map(self._new_port, new), at)
+        return self._noted([*effects, *self._carry_out(wanted, blocked=bool(effects))])
+
+    def _changed_link(self, port: Port) -> tuple[int, stp.Link, bool]:
+        up = port.number in self._up
+        return port.number, _link(port, up), self._is_known_edge(port, up)
+
+    def _new_port(self, port: Port) -> stp.NewPort:
+        params = self._state.params.port(port.name, port.number).stp
+        behind = self._behind.get(port.name)
+        link = _link(port, port.number in self._up)
+        return stp.NewPort(port.number, params, link, port.mac, behind)
 
     def _is_known_edge(self, port: Port, up: bool) -> bool:
         """Whether an aggregation comes up that was an edge, with the same partner as then."""
@@ -330,16 +326,14 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         """
         at, effects = self._time(now), self._close_early() if self._early in ports else []
         edges = {port for port in ports if self.tree.behind.get(port) == 0}
+        known = [port for number in ports if (port := self._state.ports.get(number)) is not None]
+        kept = ports if lost else ()
         for up in (False, True):
-            for port in ports:
-                known = self._state.ports.get(port)
-                if known is not None:
-                    link = stp.Link(up, known.speed_mbps or 1000, known.full_duplex)
-                    wanted = self.tree.set_link(port, link, at, edge=up and port in edges)
-                    kept = ports if lost else ()
-                    effects += self._carry_out(
-                        [e for e in wanted if not (isinstance(e, FlushPort) and e.port in kept)]
-                    )
+            links = [(port.number, _link(port, up), up and port.number in edges) for port in known]
+            wanted = self.tree.set_links(links, at)
+            effects += self._carry_out(
+                [e for e in wanted if not (isinstance(e, FlushPort) and e.port in kept)]
+            )
         return effects
 
     # Frames and time
@@ -654,6 +648,10 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         if self.settled or self._cabling != self.tree.cabling:
             self._outdated = True
             self.settled, self._cabling = False, self.tree.cabling
+
+
+def _link(port: Port, up: bool) -> stp.Link:
+    return stp.Link(up, port.speed_mbps or 1000, port.full_duplex)
 
 
 def _invalid_but(behind: Mapping[str, int], address: int | None) -> StateChanged:

@@ -163,11 +163,19 @@ class SpanningTree:
         A link that went down and up between two calls must be set as down, then up.
         edge: it is known that no bridge is behind the port, so that it need not wait to find out.
         """
-        port = self._core.ports[port_no]
+        return self.set_links([(port_no, link, edge)], now)
+
+    def set_links(self, links: Iterable[tuple[int, Link, bool]], now: float) -> list[Effect]:
+        """Set the states of several ports' links: roles are selected once for all of them.
+
+        So a port whose link has failed, too, does not become root port meanwhile.
+        """
         self._start(now)
-        self._change(port, port.params, link)
-        if edge and port.enabled and port.params.auto_edge:
-            port.oper_edge = True
+        for port_no, link, edge in links:
+            port = self._core.ports[port_no]
+            self._change(port, port.params, link)
+            if edge and port.enabled and port.params.auto_edge:
+                port.oper_edge = True
         return self._finish()
 
     def set_port_params(self, port_no: int, params: PortParams, now: float) -> list[Effect]:
