@@ -70,8 +70,12 @@ class Installed:
         """Delete a flow."""
         if not self.program.flows.take_out(flow):
             return b""
-        self.removed += 1
+        self.deleted([flow])
         return codec.delete_flow(flow, any_serial)
+
+    def deleted(self, flows: Iterable[Flow]) -> None:
+        """Expect the reports of flows that are deleted."""
+        self.removed += sum(flow.notify_removal for flow in flows)
 
     def put_groups(self, groups: Iterable[Group]) -> bytes:
         """Groups after their parts; parts that nothing leads to any more go."""

@@ -44,8 +44,9 @@ from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership, Stand
 from ofapp.openflow.switch.phase import Phase, Transition, after
 from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.program import Changes, Program, difference
-from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State, grace
+from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State
 from ofapp.openflow.switch.queue.learn_queue import LearnQueue
+from ofapp.openflow.switch.queue.revalidation import Revalidation, grace
 from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_control import FlowControl
@@ -121,6 +122,7 @@ class Session(Generic[AnyBridge]):
         self._opened = hub.Event()  # more may be sent
         self._passed = hub.Event()  # what waited was sent
         self._learning_watch = LearningWatch(bridge.stp.is_edge)
+        self._revalidation: Revalidation | None = None  # until deletions are reported
         self._learned: dict[int, int] = {}  # by port, at the beginning of the next load
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
@@ -333,7 +335,7 @@ class Session(Generic[AnyBridge]):
     ) -> bool:
         """Call `done` once the switch has carried out all; False when something waits.
 
-        urgent: out of turn; in_effect: when the switch also forwards by it, see `delivery`.
+        urgent: out of turn; in_effect: when the switch also forwards by it, see `revalidation`.
         """
         if self._queue.state is not State.OPEN:
             return False
@@ -341,7 +343,7 @@ class Session(Generic[AnyBridge]):
 
         def answered() -> None:
             if in_effect:
-                _after_grace(time.monotonic() - asked, done)
+                hub.spawn_after(grace(time.monotonic() - asked), done)
             else:
                 done()
 
@@ -374,8 +376,7 @@ class Session(Generic[AnyBridge]):
             self._wake_in_time()
         self.channel.send(messages)
         if batch.then is State.BARRIER:
-            sent = time.monotonic()
-            self._ask_barrier(lambda: self._on_barrier(time.monotonic() - sent), urgent=True)
+            self._ask_barrier(partial(self._on_barrier, time.monotonic()), urgent=True)
         elif batch.then is State.PROGRAMMING:
             hub.watch(self.channel.fail, self._reprogram, self._encoder.reprogramming())
         elif self._flow.sent(len(messages)):
@@ -383,9 +384,26 @@ class Session(Generic[AnyBridge]):
             mark = self._flow.mark(asked)
             self._ask_barrier(lambda: self._on_answer(mark, asked))
 
-    def _on_barrier(self, answered: float) -> None:
+    def _on_barrier(self, sent: float) -> None:
         """The switch has carried out what closes ports; others hear of it when it has effect."""
-        _after_grace(answered, partial(self._done, State.BARRIER))
+        now = time.monotonic()
+        self._revalidation = wait = Revalidation(sent, now)
+        if not self._installed.removed:
+            self._on_removed()
+        else:
+            hub.spawn_after(wait.latest - now, self._stop_waiting, wait)
+
+    def _on_removed(self) -> None:
+        """The switch has reported all the flows that were deleted."""
+        wait, self._revalidation = self._revalidation, None
+        if wait is not None:
+            hub.spawn_after(wait.rest(time.monotonic()), self._done, State.BARRIER)
+
+    def _stop_waiting(self, wait: Revalidation) -> None:
+        if self._revalidation is wait:
+            self._revalidation = None
+            self.channel.counters["late_revalidations"] += 1
+            self._done(State.BARRIER)
 
     def _reprogram(self, make: Callable[[Portions], bytes]) -> None:
         """Bring the switch in line as a whole, in portions between which others have their turn."""
@@ -495,6 +513,8 @@ class Session(Generic[AnyBridge]):
         """A flow of ours is gone: whether this controller did it is known by how many are to go."""
         if self._installed.removed:
             self._installed.removed -= 1
+            if not self._installed.removed:
+                self._on_removed()
         else:
             self._upkeep.deleted()
 
@@ -555,8 +575,3 @@ class Session(Generic[AnyBridge]):
                 left = self.bridge.next_wakeup()
                 if left is not None and left <= now:  # of thousands of ports: others wait, too
                     self.channel.turn()
-
-
-def _after_grace(answered: float, done: Callable[[], None]) -> None:
-    """Call `done` when a switch that has answered a barrier so late forwards by what it has."""
-    hub.spawn_after(grace(answered), done)

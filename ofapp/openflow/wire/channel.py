@@ -413,10 +413,12 @@ class Channel(Datapath):  # type: ignore[misc]
                 self.listener.on_throttled(throttled)
 
     def _echo(self, message: Message) -> None:
-        """Answer an echo request; replies to echoes and urgent requests do not reach apps."""
+        """Handle what is urgent; replies to echoes and urgent requests do not reach apps."""
         type_, xid, data = message
         if type_ == ofp.OFPT_ECHO_REQUEST:
             self.send(data[:1] + _ECHO_REPLY + data[2:])
+        elif type_ == ofp.OFPT_FLOW_REMOVED:
+            self._handle_message(*message)
         elif xid in self._replies:
             self._replies[xid](data)
         else:

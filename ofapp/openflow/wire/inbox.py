@@ -30,7 +30,13 @@ from typing import NamedTuple
 
 from ofapp.openflow.model.trap import Lane, Trap
 from ofapp.openflow.model.traps import TRAPS
-from ofapp.openflow.wire.messages.flow_removed import Expired, is_learned_notice, read_flow_removed
+from ofapp.openflow.wire.messages.flow_removed import (
+    Expired,
+    first_fixed,
+    is_deletion,
+    is_learned_notice,
+    read_flow_removed,
+)
 from ofapp.openflow.wire.messages.packet_in import (
     first_misses,
     is_miss,
@@ -71,6 +77,7 @@ OBJECT = 128
 """Bytes that a message takes beside its own, about."""
 
 _HEADER = struct.Struct("!BBHI")
+_ECHOES = ofp.OFPT_ECHO_REQUEST, ofp.OFPT_ECHO_REPLY
 _FLOW, _PORT_DESC = (kind.to_bytes(2, "big") for kind in (ofp.OFPMP_FLOW, ofp.OFPMP_PORT_DESC))
 _PORT_STATUS_LENGTH = 80
 _ALL_PORTS = -1
@@ -116,6 +123,7 @@ class Inbox:
 
     weight: bytes that wait, about; counters: gets what is malformed.
     urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
+    So are reports of fixed flows that were deleted.
     ip_sampling: how many frames in bulk may still be read for IP addresses.
     """
 
@@ -163,9 +171,12 @@ class Inbox:
             if end - at < length:
                 break
             if type_ == ofp.OFPT_FLOW_REMOVED:
-                at += length * _alike(data, at, length)
-                continue
-            if type_ == ofp.OFPT_PACKET_IN:
+                alike = _alike(data, at, length)
+                fixed = first_fixed(data, at, length, alike)
+                at += length * (alike if fixed is None else fixed)
+                if fixed is None:
+                    continue
+            elif type_ == ofp.OFPT_PACKET_IN:
                 alike = _alike(data, at, length)
                 ours = _first_frame(data[at + _FEATURE : at + alike * length : length])
                 if ours is None:
@@ -185,7 +196,7 @@ class Inbox:
     # What waits
 
     def take_echoes(self) -> list[Message]:
-        """The echo requests and replies, and the urgent answers."""
+        """The echo requests and replies, and what else is urgent."""
         echoes, self._echoes = self._echoes, []
         return echoes
 
@@ -291,7 +302,7 @@ class Inbox:
     def _put(self, message: Message) -> None:
         type_, xid, data = message
         port = None
-        if type_ in (ofp.OFPT_ECHO_REQUEST, ofp.OFPT_ECHO_REPLY) or xid in self.urgent:
+        if type_ in _ECHOES or xid in self.urgent or is_deletion(type_, data):
             self._echoes.append(message)
             return
         if type_ == ofp.OFPT_PACKET_IN:

@@ -338,7 +338,7 @@ def test_who_says_more_than_can_be_done_is_reported_once_and_when_it_is_over(
     monkeypatch.setattr(channel_module.time, "monotonic", lambda: now[0])
     made, heard = channel([])
     for _ in range(5):
-        made._inbox.feed(packet_in(1, 10) * 5000)
+        made._inbox.feed(packet_in(1, 10) * 20_000)
         made._work()
         now[0] += THROTTLED_AFTER
     assert [item for item in heard.log if item[0] == "throttled"] == [("throttled", True)]

@@ -15,7 +15,7 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.model.cookie import make_cookie
+from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.model.traps import ADDRESS, BPDU, LACP, SIGHTING, SNOOPED
 from ofapp.openflow.wire.inbox import (
@@ -116,6 +116,20 @@ def test_an_answer_that_spanning_tree_waits_for_comes_before_all_else() -> None:
     inbox.feed(port_status(4) * 3 + BARRIER)
     assert [answer.xid for answer in inbox.take_echoes()] == [xid]
     assert kinds(everything(inbox)) == "mmm"
+
+
+def test_so_does_the_report_of_a_fixed_flow_that_was_deleted() -> None:
+    fixed = bytearray(flow_removed(1, 10, 5, reason=2))
+    fixed[8:16] = make_cookie(Feature.PORT).to_bytes(8, "big")
+    expired = bytearray(fixed)
+    expired[18] = 1
+    foreign = bytearray(fixed)
+    foreign[8] = 0x77
+    learned = flow_removed(1, 10, 5)
+    stream = learned * 3 + fixed + learned + expired + foreign + packet_in(1, 10) + fixed
+    inbox, _ = sorted_into(bytes(stream))
+    assert [item.data for item in inbox.take_echoes()] == [bytes(fixed)] * 2
+    assert kinds(everything(inbox)) == "mmxxxxs"
 
 
 def test_a_bpdu_does_not_overtake_news_of_its_own_port() -> None:

@@ -1,7 +1,10 @@
 """How long to wait until a switch forwards as it says that it does."""
 
+import pytest
+
 from ofapp.bridge.effects import Barrier, Effect, Reprogram, SetFlood
-from ofapp.openflow.switch.queue.delivery import LEAST, MOST, grace, until_barrier
+from ofapp.openflow.switch.queue.delivery import until_barrier
+from ofapp.openflow.switch.queue.revalidation import LEAST, MOST, Revalidation, grace
 
 
 def test_a_switch_that_answers_late_gets_longer() -> None:
@@ -11,6 +14,18 @@ def test_a_switch_that_answers_late_gets_longer() -> None:
 
 def test_but_not_for_ever() -> None:
     assert grace(10.0) == MOST
+
+
+def test_a_report_that_comes_late_makes_it_longer() -> None:
+    wait = Revalidation(sent=5.0, answered=5.001)
+    assert wait.rest(5.001) == pytest.approx(0.002), "as long as its answer suggests"
+    assert wait.rest(5.02) == pytest.approx(0.02), "as long again as the report took"
+
+
+def test_but_not_longer_than_what_is_never_reported() -> None:
+    wait = Revalidation(sent=5.0, answered=5.001)
+    assert 5.4 + wait.rest(5.4) == pytest.approx(wait.latest)
+    assert wait.rest(7.0) == 0
 
 
 A, B, C = (SetFlood(frozenset({port})) for port in (1, 2, 3))

@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,10 +17,11 @@ from ofapp.common import hub
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame
+from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame, SetPortState
 from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.stp.effects import PortState
 from ofapp.openflow.model.flow import Meter
 from ofapp.openflow.switch.events import BRIDGE_READY
 from ofapp.openflow.switch.mastership.ownership import ReservedOwnership
@@ -99,6 +101,18 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """What is to happen later, instead of at once."""
+    kept: list[Callable[[], None]] = []
+
+    def keep(_seconds: float, function: Callable[..., None], *given: Any) -> None:
+        kept.append(partial(function, *given))
+
+    monkeypatch.setattr(hub, "spawn_after", keep)
+    return kept
+
+
+@pytest.fixture
 def channel() -> Any:
     return Recorder()
 
@@ -161,6 +175,41 @@ def test_what_is_behind_a_barrier_goes_when_the_switch_has_answered_it(
     assert channel.frames() == [b"one"]
     channel.answer()
     assert channel.frames() == [b"two", b"three"]
+
+
+def test_a_port_opens_when_its_switch_has_reported_the_flows_of_the_one_that_closed(
+    session: Session, channel: Recorder, timers: list[Callable[[], None]]
+) -> None:
+    """Until then its datapath may forward by what it has cached."""
+    session.apply([SetPortState(1, PortState.FORWARDING)])
+    session.apply([SetPortState(1, PortState.DISCARDING), Barrier(), FIRST])
+    deletions = session._installed.removed
+    assert deletions > 1
+    channel.answer()
+    stop_waiting = timers.pop()
+    for _ in range(deletions):
+        assert timers == []
+        session.on_deleted()
+    assert channel.frames() == []
+    timers.pop()()
+    assert channel.frames() == [b"one"]
+    stop_waiting()
+    assert not channel.counters["late_revalidations"]
+
+
+def test_a_switch_that_does_not_report_them_is_waited_for_half_a_second(
+    session: Session, channel: Recorder, timers: list[Callable[[], None]]
+) -> None:
+    session.apply([SetPortState(1, PortState.FORWARDING)])
+    session.apply([SetPortState(1, PortState.DISCARDING), Barrier(), FIRST])
+    channel.answer()
+    channel.frames()
+    timers.pop()()
+    assert channel.frames() == [b"one"]
+    assert channel.counters["late_revalidations"] == 1
+    for _ in range(session._installed.removed):
+        session.on_deleted()
+    assert timers == []
 
 
 def test_who_waits_for_a_barrier_goes_on_when_it_is_answered(

@@ -17,7 +17,7 @@ from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.common.portions import AT_ONCE
 from ofapp.controller.state.protocols import SPANNING_TREE
 from ofapp.controller.state.snapshots import encoded
-from ofapp.openflow.switch.queue.delivery import grace
+from ofapp.openflow.switch.queue.revalidation import grace
 
 if TYPE_CHECKING:
     from tests.unit.stp.fabric import Fabric

@@ -229,7 +229,7 @@ class Encoder:
                 changes = difference(before, wanted, portions)
                 messages = changes.messages(portions)
             installed.program, installed.flooded = wanted, desired.flooded
-            installed.removed += len(changes.flows_removed)
+            installed.deleted(changes.flows_removed)
             return installed.read_fragments(desired.port_policies.checked) + messages
 
         return reprogram

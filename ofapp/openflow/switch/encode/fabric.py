@@ -173,5 +173,5 @@ class FabricWriter:
         ]
         for flow in known:
             program.flows.take_out(flow)
-        self._installed.removed += len(known)
+        self._installed.deleted(known)
         return codec.delete_version(version)

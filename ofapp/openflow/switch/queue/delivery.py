@@ -2,17 +2,8 @@
 
 The queue is asked and calls nothing: it gives the batch that may be sent now, and what must happen
 before the next one.  What is behind a barrier waits until the switch has carried out what is before
-it, and its datapath has had the time to follow (`grace`).  Deletes that can wait do so while the
-switch is busy.
-
-A barrier's reply says that Open vSwitch's tables have changed. Its datapath forwards by its cache
-until that is revalidated, which is not reported: 12 ms later (32 at most) on a switch of three
-bridges, 47 (191) on one of a hundred with 3,000 flows in its cache, on a busy machine [measured].
-A port that another bridge takes for closed in that time makes a loop.
-
-The same load that makes the datapath late makes the reply late, so the reply's own time is the
-measure: with a hundred bridges on two cores the cache was two to three times that late [measured].
-It is bounded, because a network must converge; a later cache may cost duplicate frames.
+it, and its datapath follows (see `revalidation`).  Deletes that can wait do so while the switch is
+busy.
 """
 
 from __future__ import annotations
@@ -39,14 +30,6 @@ MOST_WAITING = 1 << 16
 
 CROWDED = 256
 """Ports from which on the whole program of a switch is computed in portions."""
-
-FACTOR, BUSY_FACTOR = 2.0, 3.0
-BUSY = 0.005
-"""Seconds to answer a barrier, from which on a switch has other things to do."""
-LEAST = 0.001
-MOST = 0.5
-"""Seconds."""
-
 
 _FRAMES = (SendFrame, ForwardFrame)
 
@@ -212,12 +195,6 @@ class DeliveryQueue:
             self._waiting = [effect for effect in effects[at:] if effect != Reprogram()]
             effects, self.state = effects[:at], State.PROGRAMMING
         return Batch(effects, self.state)
-
-
-def grace(answered: float) -> float:
-    """Seconds to wait once a switch has answered a barrier after `answered` seconds."""
-    factor = FACTOR if answered < BUSY else BUSY_FACTOR
-    return min(max(factor * answered, LEAST), MOST)
 
 
 def until_barrier(effects: list[Effect]) -> tuple[list[Effect], list[Effect] | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ class Expired(NamedTuple):
 
 _IDLE_TIMEOUT, _HARD_TIMEOUT = 0, 1  # OFPRR_
 _OURS = APP.to_bytes(2, "big")
+_FIXED = re.compile(rb"[\x00-\x7f]")  # features without `LEARNED_BIT`
 # As Open vSwitch words it, from the cookie (offset 8) on: in_port, eth_src and VLAN are matched.
 _AGED_OUT = struct.Struct("!4xI32xII4xIHIIH")
 _AGED_OUT_HEADERS = (1 << 16 | 30, IN_PORT, ETH_SRC, VLAN_VID_MASKED)
@@ -32,6 +34,12 @@ _AGED_OUT_LENGTH = 8 + _AGED_OUT.size
 def is_learned_notice(data: bytes, at: int) -> bool:
     """Whether the FLOW_REMOVED at this offset is about a learned address."""
     return data[at + 8 : at + 12] == _LEARNED_PREFIX
+
+
+def first_fixed(data: bytes, at: int, length: int, count: int) -> int | None:
+    """The first of `count` FLOW_REMOVED of equal length that is about no learned address."""
+    found = _FIXED.search(data[at + 10 : at + count * length : length])
+    return None if found is None else found.start()
 
 
 def is_deletion(type_: int, message: bytes) -> bool:
