@@ -56,7 +56,7 @@ def _preferred(name: str) -> int:
 
 SETTLE = 1.0
 """Seconds for which a member that was another port before is not used: the datapath may still
-forward some of its frames as before (see `openflow.switch.grace`)."""
+forward some of its frames as before (see `openflow.switch.queue.revalidation`)."""
 
 
 @dataclass(slots=True)
