@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,8 @@ from typing import Any
 import yaml
 
 from tests.bench.stp_ring import PRIORITIES, DefaultRstp
-from tests.bench.stp_traffic import ETHERTYPE, Stream, stamped_socket
+from tests.bench.stp_traffic import ETHERTYPE, Stream, sender, stamped_socket
+from tests.bench.stp_traffic import end as stop
 from tests.support.controller import Controller
 from tests.support.lab import Host, Switch, _in_namespace, sh, vsctl
 from tests.support.network import BridgeLike, Network, port_state
@@ -33,6 +35,8 @@ BROADCAST = "ff:ff:ff:ff:ff:ff"
 DPIDS = (0xFA01, 0xFA02, 0xFA03)
 MTU = 1600
 SETTLE = 1.0
+AGEING = 10
+"""Seconds, where hosts are learned all the time: most that are known at a time are 100,000."""
 FLOWS, SECONDS = 32, 10
 """TCP flows over two paths, and how long they send."""
 NAMES = {
@@ -80,9 +84,14 @@ class Cable:
 class Ring:
     """Three switches in a ring, and a host at each of the first two, whose cable is used."""
 
-    def __init__(self, kind: str, bfd: int | None = None) -> None:
-        """bfd: milliseconds between its packets on each link, of a fabric."""
+    def __init__(self, kind: str, bfd: int | None = None, learn: int = 0) -> None:
+        """bfd: milliseconds between its packets on each link, of a fabric.
+
+        learn: frames a second of addresses that are new, from a third host.
+        """
         self.kind = kind
+        self._learn = learn
+        self._learned: subprocess.Popen[bytes] | None = None
         self.network = network = Network("fb")
         self.controller: Controller | None = None
         if kind in ("fabric", "one"):
@@ -113,7 +122,8 @@ class Ring:
             f"s{at}": {"bridge": f"{dpid:016x}", "links": [f"{self.network.tag}l*"]}
             for at, dpid in enumerate(DPIDS, 1)
         }
-        return {"fabrics": {"ring": {"members": members}}}
+        file: dict[str, Any] = {"fabrics": {"ring": {"members": members}}}
+        return file | ({"defaults": {"ageing_time": AGEING}} if self._learn else {})
 
     def start(self) -> None:
         """Until frames pass, and all cables are in use."""
@@ -122,6 +132,9 @@ class Ring:
                 assert isinstance(switch, Switch)
                 switch.set_controller(self.controller.target)
         self.wait()
+        if self._learn:
+            third = self.network.host(self.switches[-1])
+            self._learned = sender(third.namespace, "new-macs", str(self._learn))
 
     def wait(self) -> None:
         """Until all cables are in use again, as far as this kind uses them."""
@@ -153,6 +166,8 @@ class Ring:
         raise RuntimeError("the stream takes no cable")
 
     def close(self) -> None:
+        if self._learned is not None:
+            stop(self._learned)
         self.network.close()
         if self.controller is not None:
             self.controller.close()
@@ -164,9 +179,9 @@ def _count(interface: str) -> int:
 
 
 @contextmanager
-def ring(kind: str, bfd: int | None = None) -> Iterator[Ring]:
+def ring(kind: str, bfd: int | None = None, learn: int = 0) -> Iterator[Ring]:
     """A ring that is whole."""
-    made = Ring(kind, bfd)
+    made = Ring(kind, bfd, learn)
     try:
         made.start()
         yield made
@@ -285,6 +300,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=20, help="of failures of a fabric's links")
     parser.add_argument("--others", type=int, default=3, help="turns of the other devices")
     parser.add_argument("--bfd", type=int, nargs="*", default=[10, 50], help="milliseconds")
+    parser.add_argument("--learn", type=int, default=5000, help="new hosts a second, 0: none")
     parser.add_argument("--mbit", type=int, default=40, help="of a path, 0: do not measure that")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every figure")
     given = parser.parse_args()
@@ -295,6 +311,10 @@ def main() -> None:
             found[name] = failures(made, given.turns, True)
         with ring("fabric", bfd) as made:
             found[f"{name}, broadcasts"] = failures(made, given.turns, True, flooded=True)
+        if given.learn:
+            with ring("fabric", bfd, given.learn) as made:
+                key = f"{name}, {given.learn} new hosts a second"
+                found[key] = failures(made, given.turns, True)
     for kind in ("rstp", "linux", "one"):
         if given.others:
             with ring(kind) as made:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-ETHERTYPE = 0x88B7
+ETHERTYPE, NOT_COUNTED = 0x88B7, 0x88B5
 ETH_P_802_2 = 0x0004
 BPDU_GROUP = bytes.fromhex("0180c2000000")
 _SO_TIMESTAMPNS = 35
@@ -168,7 +168,7 @@ def _stream(sock: socket.socket, destination: str, source: str, rate: str) -> No
 
 
 def _new_macs(sock: socket.socket, rate: str = "") -> None:
-    body = struct.pack("!H", ETHERTYPE).ljust(48, b"\0")
+    body = struct.pack("!H", NOT_COUNTED).ljust(48, b"\0")
     if rate:
         _paced(sock, body, int(rate))
     number = 0

@@ -81,6 +81,9 @@ class FabricNetwork:
             for member, bridge in self.members.items()
         }
         controller.configure(yaml.safe_dump({"fabrics": {"pod": {"members": file}}}))
+        self._collect()  # what an earlier network of the same names has left
+        self._edges.clear()
+        self._crossings.clear()
 
     def _make(self, member: int) -> None:
         name = f"sw{member}"
