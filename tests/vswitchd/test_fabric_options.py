@@ -502,7 +502,11 @@ class TestMulticast:
         bed.come((3, 2), stream, {ONE: 1, THREE: 1, (2, 1): 1})
         bed.come((1, 2), stream, {ONE: 1, THREE: 1, (2, 1): 1})
         query = mc.query(250)
-        assert {*bed.deliver((2, 1), query)} >= {*everywhere((2, 1))}
+        wait_for(
+            lambda: {*bed.deliver((2, 1), query)} >= {*everywhere((2, 1))},
+            "the query to reach all ports",
+            tick=bed.ring.switch.in_pace(),
+        )
         bed.deliver(THREE, mc.leave(3, group))
         bed.deliver((2, 1), mc.query(250, group=group))
         bed.deliver(ONE, join)
