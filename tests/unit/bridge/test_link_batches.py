@@ -56,6 +56,10 @@ class Switch:
         ports = [_port(number, up) for number, up in ups.items()]
         self.carry_out(self.bridge.put_ports(ports, self.now))
 
+    def remove(self, numbers: Iterable[int]) -> None:
+        self.up |= dict.fromkeys(numbers, False)
+        self.carry_out(self.bridge.remove_ports(numbers, self.now))
+
     def hear(self, port: int, bpdu: Bpdu) -> None:
         frame = encode(bpdu, 0x02_00_00_00_00_77)
         self.carry_out(self.bridge.hear("bpdu", [(port, frame)], self.now))
@@ -99,6 +103,7 @@ def test_a_root_port_and_its_alternate_fail_together() -> None:
 numbers = st.sampled_from(PORTS)
 steps = st.one_of(
     st.tuples(st.just(Switch.link), st.dictionaries(numbers, st.booleans(), min_size=1)),
+    st.tuples(st.just(Switch.remove), st.sets(numbers, min_size=1)),
     st.tuples(st.just(Switch.hear), numbers, st.sampled_from(BPDUS)),
     st.tuples(st.just(Switch.wait), st.sampled_from((0.1, 2.0, 7.0, 40.0))),
 )
