@@ -247,7 +247,8 @@ def test_a_full_disk(guarded_etcd: EtcdNode, tls: dict[str, Path]) -> None:
         lease = etcd.grant(30)
 
         def fill() -> None:
-            for number in range(40):
+            """etcd looks at its size as of the last commit, which may be 100 ms ago."""
+            for number in range(400):
                 etcd.put(f"/fill/{number}", bytes(100_000))
 
         with pytest.raises(FullError, match="etcd is full"):
