@@ -7,7 +7,7 @@ blocking comes before opening.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ofapp.bridge.effects import ClosePort, Effect, Flush
 from ofapp.bridge.fdb.fdb import Entry
@@ -44,17 +44,17 @@ class Relay:
             effects += self.flush_ports([port], blocked=True)
         return effects
 
-    def lose(self, ports: Collection[int] | None = None) -> None:
-        """Clear the states of ports after the datapath lost all flows of them (None: of all ports).
+    def lose(self, ports: Iterable[int]) -> None:
+        """Clear the states of ports, which have some, after the datapath lost all flows of them.
 
         Learned addresses are kept.  A port's addresses are installed again when it opens, unless
         they are flushed before.
         """
-        lost = [port for port in self.states if ports is None or port in ports]
-        for port in lost:
+        for port in ports:
             self._admit(port, PortState.DISCARDING)
             del self.states[port]
-        self._learning.lost |= self._fdb.learned_by_port.keys() & lost
+            if port in self._fdb.learned_by_port:
+                self._learning.lost.add(port)
 
     def heard_bridge(self, port: int) -> list[Effect]:
         """Flush the kept addresses of a port with another bridge behind it, which may have found

@@ -284,8 +284,7 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         behind = self._neighbours()
         effects: list[Effect] = []
         if lost:
-            effects += [ClosePort(port) for port in self._relay.states]
-            self._relay.lose()
+            effects += self._lose(self._relay.states)
         effects += self._stop()
         if not lost:
             effects += self._open(port for port in state.ports if port.number != LOCAL_PORT)
@@ -295,9 +294,8 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         for at in range(0, len(ports), PORTION):
             present = filter(None, map(state.ports.get, ports[at : at + PORTION]))
             yield self._link([*present], clock())
-        local = state.ports.get(LOCAL_PORT)
-        if lost and local is not None and state.usable(local):
-            yield self._relay.set_state(LOCAL_PORT, _FORWARDING)
+        if lost and (opened := self._open_local()):
+            yield opened
 
     def restart_ports(self, ports: Collection[int], lost: bool, now: float) -> list[Effect]:
         """Start some ports again as if their links had just come up; the others go on.
@@ -310,14 +308,22 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
             return []
         effects: list[Effect] = []
         if lost:
-            up = [port for port in ports if port in self._relay.states]
-            effects += [ClosePort(port) for port in up]
-            self._relay.lose(up)
+            effects += self._lose(ports)
         effects += self._down_and_up([port for port in ports if port in self._up], lost, now)
-        local = self._state.ports.get(LOCAL_PORT)
-        if lost and LOCAL_PORT in ports and local is not None and self._state.usable(local):
-            effects += self._relay.set_state(LOCAL_PORT, _FORWARDING)
+        if lost and LOCAL_PORT in ports:
+            effects += self._open_local()
         return self._noted(effects)
+
+    def _lose(self, ports: Iterable[int]) -> list[Effect]:
+        """Close ports whose flows the switch has lost; their addresses are kept."""
+        closed = [port for port in ports if port in self._relay.states]
+        self._relay.lose(closed)
+        return [ClosePort(port) for port in closed]
+
+    def _open_local(self) -> list[Effect]:
+        """Open LOCAL again, which is not in the tree."""
+        local = self._state.ports.get(LOCAL_PORT)
+        return [] if local is None else self._open([local])
 
     def _down_and_up(self, ports: Collection[int], lost: bool, now: float) -> list[Effect]:
         """Set links down, and then up: none of these ports counts as the only one meanwhile.
