@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
 from flask import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, MacOf, NoQuery, SilentMembers, Vid, filled
@@ -119,17 +119,11 @@ class FabricMember(BaseModel):
     conversations: int = Field(description="hosts of other members that it may have flows for")
 
 
-class LinkCounters(BaseModel):
-    """Counters of a link port; null for what the switch does not count."""
-
-    rx_frames: int | None
-    tx_frames: int | None
-    rx_bytes: int | None
-    tx_bytes: int | None
-    rx_dropped: int | None
-    tx_dropped: int | None
-    rx_errors: int | None
-    tx_errors: int | None
+LinkCounters = create_model(
+    "LinkCounters",
+    __doc__="Counters of a link port; null for what the switch does not count.",
+    **dict.fromkeys(PortCount._fields, (int | None, ...)),  # type: ignore[call-overload]
+)
 
 
 class FabricLink(BaseModel):
