@@ -5,13 +5,14 @@ Each switch has hosts' ports 1 and 2, and link ports 3 and 4 with cables to its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from tests.support import frames
 from tests.support.controller import Controller
-from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.ovs import LOCAL, Bridge, VSwitchd, read_pcap
 from tests.support.waiting import wait_for
 
 EDGES = (1, 2)
@@ -134,6 +135,36 @@ class Ring:
         other = self.members[member % 3 if port == 3 else (member - 2) % 3]
         one.link(port, up=up)
         other.link(4 if port == 3 else 3, up=up)
+
+
+class Neighbour:
+    """A switch with a cable `n1`, `n2` to a port of some members, and a host at `there`.
+
+    cables: the port of each member that leads to it.
+    """
+
+    def __init__(self, ring: Ring, name: str, cables: Mapping[int, int]) -> None:
+        self.ring, self.name, self._cables = ring, name, cables
+        self._switch = ring.switch
+        self._there = self._switch.dir / f"{name}.pcap"
+        self._read = 0
+
+    def fail(self, member: int, *, up: bool = False) -> None:
+        """Fail a cable: both ends lose their carrier."""
+        self.ring.members[member - 1].link(self._cables[member], up=up)
+        state = "up" if up else "down"
+        self._switch.appctl("netdev-dummy/set-admin-state", f"n{member}", state)
+
+    def say(self, frame: bytes) -> None:
+        """A host there sends."""
+        self._switch.settle()
+        self._switch.appctl("netdev-dummy/receive", "there", frame.hex())
+
+    def heard(self) -> list[bytes]:
+        """What has come to the host there since this was last asked."""
+        self.ring.settle()
+        heard, self._read = read_pcap(self._there, self._read)
+        return heard
 
 
 def everywhere(but: tuple[int, int]) -> dict[tuple[int, int], int]:

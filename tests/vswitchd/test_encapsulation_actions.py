@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import struct
 from collections.abc import Iterator
 
 import pytest
@@ -28,13 +26,9 @@ from ofapp.openflow.model.flow import (
 from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.switch.audit.comparison import flow_changes
 from ofapp.openflow.wire.messages import codec
-from ofapp.openflow.wire.messages.flow_stats import read_flow_stats
+from tests.support.exchange import exchange
 from tests.support.ovs import Bridge, VSwitchd
 
-_ALL_FLOWS = struct.pack(
-    "!BBHIHH4xB3xII4xQQHH4x", 4, 18, 56, 1, 1, 0, 255, 0xFFFFFFFF, 0xFFFFFFFF, 0, 0, 1, 4
-)
-_ERROR, _REPLY = 1, 19
 _ACTIONS: tuple[tuple[tuple[Action, ...], str], ...] = (
     (
         (Hash(Register.SENDER, 256),),
@@ -79,33 +73,13 @@ def switch(vswitchd: VSwitchd) -> Iterator[Bridge]:
     bridge.destroy()
 
 
-def exchange(bridge: Bridge, messages: bytes) -> bytes:
-    """Send messages, and give the statistics of all flows then."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(10)
-        connection.connect(str(bridge.switch.dir / f"{bridge.name}.mgmt"))
-        connection.sendall(struct.pack("!BBHI", 4, 0, 8, 1) + messages + _ALL_FLOWS)
-        waiting = b""
-        while chunk := connection.recv(65536):
-            waiting += chunk
-            while len(waiting) >= 8:
-                _, kind, length, _ = struct.unpack_from("!BBHI", waiting)
-                if len(waiting) < length:
-                    break
-                message, waiting = waiting[:length], waiting[length:]
-                assert kind != _ERROR, message.hex()
-                if kind == _REPLY:
-                    return message[16:]
-    raise AssertionError("the switch hung up")
-
-
 def test_a_switch_reports_the_actions_as_they_were_sent(switch: Bridge) -> None:
     flows = [
         Flow(TableId.LAG, priority, (), Feature.LAG, actions)
         for priority, (actions, _) in enumerate(_ACTIONS)
     ]
     reported = exchange(switch, b"".join(map(codec.add_flow, flows)))
-    assert flow_changes(flows, read_flow_stats(reported)) == {}
+    assert flow_changes(flows, reported) == {}
     text = switch.switch.ofctl("dump-flows", "--no-names", switch.name)
     for _, words in _ACTIONS:
         assert f"actions={words}\n" in text

@@ -11,23 +11,19 @@ from typing import Any
 import pytest
 
 from tests.support import frames
-from tests.support.ovs import read_pcap
 from tests.support.waiting import wait_for
-from tests.vswitchd.ring import Ring
+from tests.vswitchd.ring import Neighbour, Ring
 
 BOND = {1: 5, 2: 5}
 """The port of each member that is in the aggregation."""
 SERVER = frames.host(50)
 
 
-class Partner:
+class Partner(Neighbour):
     """A bridge with a bond of two ports, cabled to a port each of s1 and s2."""
 
     def __init__(self, ring: Ring, name: str = "nb") -> None:
-        self.ring, self.name = ring, name
-        self._switch = ring.switch
-        self._there = self._switch.dir / f"{name}.pcap"
-        self._read = 0
+        super().__init__(ring, name, BOND)
         for member, number in BOND.items():
             bridge = ring.members[member - 1]
             bridge.add_port(number, f"bond{member}")
@@ -56,23 +52,6 @@ class Partner:
             *("--", "set", "Port", "bond0", "other_config:lacp-time=fast"),
             *" ".join(interfaces).split(),
         )
-
-    def fail(self, member: int, *, up: bool = False) -> None:
-        """Fail a cable: both ends lose their carrier."""
-        self.ring.members[member - 1].link(BOND[member], up=up)
-        state = "up" if up else "down"
-        self._switch.appctl("netdev-dummy/set-admin-state", f"n{member}", state)
-
-    def say(self, frame: bytes) -> None:
-        """A host there sends."""
-        self._switch.settle()
-        self._switch.appctl("netdev-dummy/receive", "there", frame.hex())
-
-    def heard(self) -> list[bytes]:
-        """What has come to the host there since this was last asked."""
-        self.ring.settle()
-        heard, self._read = read_pcap(self._there, self._read)
-        return heard
 
     def bonded(self) -> set[int]:
         """The members whose cables it uses."""

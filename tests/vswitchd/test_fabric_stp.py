@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support import frames
-from tests.support.ovs import read_pcap
 from tests.support.waiting import wait_for
-from tests.vswitchd.ring import Ring
+from tests.vswitchd.ring import Neighbour, Ring
 
 CABLES = {1: 5, 2: 5}
 """The port of each member that leads to the other switch."""
@@ -23,13 +22,11 @@ LOW, HIGH = 4096, 61440
 """Priorities of the other switch: it is the root, or never."""
 
 
-class Beyond:
+class Beyond(Neighbour):
     """A switch with RSTP, cabled to a port each of s1 and s2, and a host."""
 
     def __init__(self, ring: Ring, name: str = "nb") -> None:
-        self.ring, self.name, self._switch = ring, name, ring.switch
-        self._there = self._switch.dir / f"{name}.pcap"
-        self._read = 0
+        super().__init__(ring, name, CABLES)
         for member, number in CABLES.items():
             bridge = ring.members[member - 1]
             bridge.add_port(number, f"out{member}")
@@ -53,23 +50,6 @@ class Beyond:
             *("add-port", self.name, "there", "--", "set", "Interface", "there", "type=dummy"),
             f"options:tx_pcap={self._there}",
         )
-
-    def fail(self, member: int, *, up: bool = False) -> None:
-        """Fail a cable: both ends lose their carrier."""
-        self.ring.members[member - 1].link(CABLES[member], up=up)
-        state = "up" if up else "down"
-        self._switch.appctl("netdev-dummy/set-admin-state", f"n{member}", state)
-
-    def say(self, frame: bytes) -> None:
-        """A host there sends."""
-        self._switch.settle()
-        self._switch.appctl("netdev-dummy/receive", "there", frame.hex())
-
-    def heard(self) -> list[bytes]:
-        """What has come to the host there since this was last asked."""
-        self.ring.settle()
-        heard, self._read = read_pcap(self._there, self._read)
-        return heard
 
     def states(self) -> dict[int, str]:
         """The states of its ports, by the member where the cable ends."""
