@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -79,6 +80,7 @@ class Claims:
         self._freed: dict[int, float] = {}
         self._latest: dict[str, float] = {}
         self._handlers: list[Handler] = []
+        self.counts: Counter[str] = Counter()
         """Claims that this member was granted, by the switch's former owner."""
         self.known = False
         """Whether the claims have been read from etcd."""
@@ -141,6 +143,8 @@ class Claims:
         if there is not None and not there.lease:
             outcome = self._etcd.transact([modified(key, there.modified)], [put])
         if outcome.done:
+            if bridge is None:
+                self.counts[self.former(datapath_id) or "nobody"] += 1
             made = Record(key, value, outcome.revision, outcome.revision, lease)
             self._know(datapath_id, made, outcome.revision)
         else:
