@@ -130,6 +130,7 @@ class Channel(Datapath):  # type: ignore[misc]
         self._waiting_since: float | None = None
         self._throttled = False
         super().__init__(socket, address)
+        self.xid = 0  # Mininet's RemoteController decodes the hello as UTF-8, os-ken's is random
         self.unreplied_echo_requests = Unreplied()
 
     @property
