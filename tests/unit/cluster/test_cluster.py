@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from ofapp.api.metrics.cluster import DECLARED
+from ofapp.api.metrics.declaration import families
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.cluster import cluster as module
@@ -19,6 +21,7 @@ from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.guard import GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.surface import Place, Surface
 from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.cluster.takeover import Takeovers
 from ofapp.openflow.wire.requests import RequestError
@@ -387,3 +390,12 @@ def test_a_switch_that_is_away_is_not_waited_for_long(monkeypatch: pytest.Monkey
     claim = Claim(FABRIC[0], "a", 7, 1, 0.0, "", FABRIC[0])
     assert Takeovers(documents).take_over(claim, FABRIC[0], 5, lambda: FABRIC)
     assert documents.taken == [5]
+
+
+def test_each_metric_of_a_cluster_has_a_value(world: World) -> None:
+    """Attributes are declared by name: one that is renamed makes /metrics fail."""
+    assert obtain(world, Channel()) is not None
+    surface = Surface(world.cluster, Place("127.0.0.1"))
+    found = {family.name: family for family in families(DECLARED[0][0], (), [((), surface)])}
+    (taken,) = found["ofapp_cluster_claims"].samples
+    assert (taken.labels, taken.value) == ({"former": "nobody"}, 1)
