@@ -161,7 +161,7 @@ class Neighbour:
         self._switch.appctl("netdev-dummy/receive", "there", frame.hex())
 
     def heard(self) -> list[bytes]:
-        """What has come to the host there since this was last asked."""
+        """Frames that have come to the host since the last call."""
         self.ring.settle()
         heard, self._read = read_pcap(self._there, self._read)
         return heard

@@ -26,8 +26,8 @@ from ofapp.openflow.model.flow import (
 from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.switch.audit.comparison import flow_changes
 from ofapp.openflow.wire.messages import codec
-from tests.support.exchange import exchange
 from tests.support.ovs import Bridge, VSwitchd
+from tests.vswitchd.wire import Wire
 
 _ACTIONS: tuple[tuple[tuple[Action, ...], str], ...] = (
     (
@@ -78,8 +78,9 @@ def test_a_switch_reports_the_actions_as_they_were_sent(switch: Bridge) -> None:
         Flow(TableId.LAG, priority, (), Feature.LAG, actions)
         for priority, (actions, _) in enumerate(_ACTIONS)
     ]
-    reported = exchange(switch, b"".join(map(codec.add_flow, flows)))
-    assert flow_changes(flows, reported) == {}
+    with Wire(switch) as wire:
+        wire.send(map(codec.add_flow, flows))
+        assert flow_changes(flows, wire.flows()) == {}
     text = switch.switch.ofctl("dump-flows", "--no-names", switch.name)
     for _, words in _ACTIONS:
         assert f"actions={words}\n" in text

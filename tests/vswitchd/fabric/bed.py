@@ -31,9 +31,9 @@ from ofapp.openflow.switch.program import Program, difference
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from tests.support import frames
 from tests.support.dhcp_frames import ipv4
-from tests.support.exchange import exchange
 from tests.support.fabric import NUMBER, desired_at, graph, link_ports, policies
 from tests.support.ovs import Bridge, VSwitchd
+from tests.vswitchd.wire import Wire
 
 EDGES = (11, 12, 13)
 _MOST = 2_000  # frames on links, beyond which there is a loop
@@ -56,7 +56,7 @@ class Member:
     def program(self) -> None:
         """Bring the whole switch in line."""
         wanted = self.installed.wanted(self.desired)
-        exchange(self.bridge, difference(Program(), wanted).messages())
+        self._send(difference(Program(), wanted).messages())
         self.installed.holds(wanted)
 
     def apply(self, *effects: Effect) -> None:
@@ -66,10 +66,15 @@ class Member:
                 self.fabric = effect.desired
         bridge: Any = SimpleNamespace(port_policies=policies(self.core), params=self.core.params)
         encoder = Encoder(bridge, self.installed)
-        exchange(self.bridge, encoder.encode([*effects]))
+        self._send(encoder.encode([*effects]))
 
     def flows(self) -> list[FlowStats]:
-        return exchange(self.bridge, b"")
+        with Wire(self.bridge) as wire:
+            return wire.flows()
+
+    def _send(self, messages: bytes) -> None:
+        with Wire(self.bridge) as wire:
+            wire.send([messages])
 
 
 class Bed:
