@@ -45,7 +45,9 @@ class Relay:
         return effects
 
     def lose(self, ports: Iterable[int]) -> None:
-        """Clear the states of ports, which have some, after the datapath lost all flows of them.
+        """Clear the states of ports after the datapath lost all their flows.
+
+        Each of the ports has a state.
 
         Learned addresses are kept.  A port's addresses are installed again when it opens, unless
         they are flushed before.
