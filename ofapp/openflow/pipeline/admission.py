@@ -17,7 +17,7 @@ from ofapp.openflow.model.flow import (
     in_port,
 )
 from ofapp.openflow.model.rule import ONWARD, Register, TableId, rule
-from ofapp.openflow.model.traps import SIGHTING, trap_rules
+from ofapp.openflow.model.traps import SIGHTING, trap_rules, trap_seconds
 from ofapp.openflow.pipeline.acl import acl_number
 from ofapp.openflow.pipeline.claims import checks
 from ofapp.openflow.pipeline.egress import through
@@ -59,6 +59,14 @@ _RULES = (
         "A port that leads to another member of a fabric: its frames never enter the bridge as "
         "they are.",
         TableId.FABRIC,
+    ),
+    rule(
+        "takeover",
+        925,
+        "eth_dst",
+        Feature.BASE,
+        "The controller takes the switch over, and runs spanning tree here: BPDUs no longer pass. "
+        "The flow goes when those of rule `bpdu` are there.",
     ),
     rule(
         "bpdu-pass",
@@ -114,6 +122,19 @@ _BASE = (
     Flow(TableId.ADMISSION, 0, (), Feature.BASE),
 )
 """The flows of every bridge, which do not depend on its ports."""
+
+
+def takeover_flow(hello_time: float) -> Flow:
+    """The flow that keeps BPDUs from passing while a controller reads what the switch has.
+
+    Without it a neighbour takes the root's hello, which another controller may send already, for
+    that of a direct link to the root.
+    """
+    return Flow(
+        *(TableId.ADMISSION, 925, (TO_BRIDGES,), Feature.BASE),
+        hard_timeout=trap_seconds(hello_time),
+        notify_removal=False,
+    )
 
 
 def admission_flows(ingress: Ingress) -> Iterator[Flow]:

@@ -25,6 +25,7 @@ from ofapp.common import hub
 from ofapp.common.portions import Portions
 from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.model.traps import SIGHTING, TRAP_RENEWAL, TRAPS
+from ofapp.openflow.pipeline.admission import takeover_flow
 from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.ports import PortCounters
@@ -51,6 +52,7 @@ from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_control import FlowControl
 from ofapp.openflow.wire.main_thread import MAIN_THREADS
+from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_removed import Expired
 from ofapp.openflow.wire.messages.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
@@ -229,6 +231,8 @@ class Session(Generic[AnyBridge]):
         for event in self._standby.wait(self.bridge.name):
             self._emit(event)
         self._advance(Transition.OURS)
+        if stp := self.bridge.params.stp:
+            self.channel.send(codec.add_flow(takeover_flow(stp.hello_time)))
         self.bridge.resume(time.monotonic())
         self.channel.listener = self
         self._threads.append(self._spawn(self._keep_in_line))

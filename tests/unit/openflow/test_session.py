@@ -21,14 +21,17 @@ from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame, SetPortS
 from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp.effects import PortState
 from ofapp.openflow.model.flow import Meter
+from ofapp.openflow.pipeline.admission import takeover_flow
 from ofapp.openflow.switch.events import BRIDGE_READY
 from ofapp.openflow.switch.mastership.ownership import ReservedOwnership
 from ofapp.openflow.switch.phase import Phase
 from ofapp.openflow.switch.program import Program
 from ofapp.openflow.switch.queue import delivery
 from ofapp.openflow.switch.session import Session
+from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.messages import messages
 
 FRAMES = (b"one", b"two", b"three")
@@ -139,6 +142,36 @@ def start(channel: Any, handled: list[Any] | None = None) -> Session:
     made._send(made._queue.open())
     made._learn_queue.opened = True
     return made
+
+
+class Free:
+    """Ownership of a switch that no other controller wants."""
+
+    def acquire(self) -> None:
+        return None
+
+    def renew(self, lost: Callable[[], None]) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("stp", [True, False])
+def test_a_controller_that_takes_a_switch_over_stops_bpdus_before_it_asks_for_anything(
+    channel: Any, stp: bool
+) -> None:
+    """A neighbour would take what passes for a direct link to the root."""
+    bridge = Bridge(1, BridgeParams(stp=StpParams() if stp else None))
+    made = Session(channel, bridge, lambda _bridge, _notice: None, Free(), False)
+    made.start()
+    hub.sleep(0)
+    hub.sleep(0)
+    flows = [each for each in channel if each[1] == ofp.OFPT_FLOW_MOD]
+    assert flows == ([codec.add_flow(takeover_flow(2.0))] if stp else [])
+    assert len(channel) > len(flows)
+    assert channel[: len(flows)] == flows
+    made.stop()
 
 
 def hosts(first: int, count: int, port: int = 1) -> list[Sample]:
