@@ -127,22 +127,25 @@ class Network:
             return frozenset({None})
         return self._follow(self.fabric.far[end], frame)
 
-    def flood(self, member: int, dst: int = ALL) -> Counter[tuple[int, int]]:
-        """How often a frame for all, or for an unknown host, leaves by edge ports."""
+    def flood(self, member: int, dst: int = ALL, choice: int = 0) -> Counter[tuple[int, int]]:
+        """How often a frame for all, or for an unknown host, leaves by edge ports.
+
+        choice: of the ways by hashes, which copies that go around failed links have.
+        """
         arrived: Counter[tuple[int, int]] = Counter()
-        crossed: set[End] = set()
+        crossed: set[tuple[End, Frame]] = set()
         waiting = [(End(member, EDGES[1]), Frame(dst, 0x02_00_00_BB_00_00))]
         while waiting:
             at, frame = waiting.pop()
-            (sent,) = self.fabric.switch(at.member).forward(at.port, frame, self._live[at.member])
-            for port, left in sent:
+            ways = self.fabric.switch(at.member).forward(at.port, frame, self._live[at.member])
+            for port, left in ways[choice % len(ways)]:
                 end = End(at.member, port)
                 if port in EDGES:
                     assert left == Frame(dst, 0x02_00_00_BB_00_00), "the frame has changed"
                     arrived[tuple(end)] += 1
                 elif end in self.fabric.far:
-                    assert end not in crossed, f"twice by {end}"
-                    crossed.add(end)
+                    assert (end, left) not in crossed, f"twice by {end}"
+                    crossed.add((end, left))
                     if end in self._works:
                         waiting.append((self.fabric.far[end], left))
         return arrived

@@ -3,11 +3,13 @@
 Frames between members have a second Ethernet header (MAC-in-MAC).  Its addresses are locally
 administered (IEEE 802c-2017, the quadrant of administratively assigned addresses).  Octets:
 
-    destination  02 fabric version+colour member member 00        to one member
-                 03 fabric version        member member 00        by the tree of a member
+    destination  02 fabric version+colour member member flags     to one member
+                 03 fabric version        member member flags     by the tree of a member
     source       02 fabric lag lag        member entropy          the member where it entered
 
-The version takes the upper six bits of its octet, the colour the lower two.  The entropy is a hash
+The version takes the upper six bits of its octet, the colour the lower two.  The flags are 1 for a
+frame from an isolated port, and 2 (`DETOUR`) for one of a tree that goes to its next member as a
+frame for that member does, as the tree's link has failed.  The entropy is a hash
 of the frame inside: by the outer source, members spread flows over links.  The aggregation is the
 one that the frame came from, if that has ports at several members, otherwise 0.
 """
@@ -25,6 +27,9 @@ VERSIONS = 64
 MEMBERS = 1 << 16
 ENTROPY = 256
 """How many values of each kind an address has room for."""
+
+DETOUR = 0x02
+"""Flag in destinations: the member that the frame is for sends it on by the tree."""
 
 _ONE, _TREE = 0x02, 0x03
 ANY_WAY = 0xFFFF_00FF_FFFF

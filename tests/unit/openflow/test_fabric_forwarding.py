@@ -51,7 +51,10 @@ def check_without_failure(fabric: FlowFabric) -> None:
 
 
 def check_after_failure(fabric: FlowFabric, left: Graph, single: bool) -> None:
-    """By the plan that was made before, no frame arrives twice; after one failure, all do."""
+    """By the plan that was made before, no frame arrives twice; after one failure, all do.
+
+    Frames for all do if no member has failed.
+    """
     network = Network(fabric, left)
     for member in left.members:
         reached = distances(left, member)
@@ -61,7 +64,12 @@ def check_after_failure(fabric: FlowFabric, left: Graph, single: bool) -> None:
             if single and to in reached:
                 assert ends == there, (fabric.graph.links, left.links, member, to)
             assert ends <= there | {None}
-        assert set(network.flood(member).values()) <= {1}
+        for choice in range(3):
+            arrived = network.flood(member, choice=choice)
+            assert set(arrived.values()) <= {1}
+            if single and left.members == fabric.graph.members:
+                everywhere = {(at, port) for at in reached for port in EDGES}
+                assert arrived.keys() == everywhere - {(member, EDGES[1])}, (left.links, member)
 
 
 @pytest.mark.parametrize("members", [1, 2, 3, 4])
@@ -115,8 +123,8 @@ def test_no_frame_loops_if_the_ends_of_links_do_not_agree(members: int) -> None:
             network = Network(fabric, whole, live.__contains__)
             for member, to in itertools.permutations(whole.members, 2):
                 assert network.unicast(member, to) <= {(to, EDGES[0]), None}
-            for member in whole.members:
-                assert set(network.flood(member).values()) <= {1}
+            for member, choice in itertools.product(whole.members, range(3)):
+                assert set(network.flood(member, choice=choice).values()) <= {1}
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -138,6 +146,8 @@ def test_frames_in_large_fabrics(whole: Graph, data: st.DataObject) -> None:
     for one, to in pairs:
         if to in distances(left, one):
             assert network.unicast(one, to) == {(to, EDGES[0])}
+    reached = {(at, port) for at in distances(left, one) for port in EDGES}
+    assert network.flood(one) == dict.fromkeys(reached - {(one, EDGES[1])}, 1)
     failed = data.draw(st.sets(st.sampled_from(whole.links)))
     gone = data.draw(st.sets(member, max_size=5))
     network = Network(fabric, whole.without(failed, gone))

@@ -48,7 +48,7 @@ def test_a_switch_has_at_most_25_000_flows_with_100_switches_and_100_000_hosts()
     fabric = DesiredFabric(NUMBER, busiest, links, content)
     program = Installed(metered=True).wanted(desired_at(edge(), fabric))
     own = len(program.flows)
-    assert own <= 60 + VERSIONS * 4 * MEMBERS + 2 * len(links)
+    assert own <= 60 + VERSIONS * 5 * MEMBERS + 2 * len(links)
     here = HOSTS // MEMBERS
     made = {
         flow.identity for mac in range(here) for flow in flows.learned_flows(11, 0, mac, 1, 300)

@@ -35,6 +35,7 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.trap import Place
 from ofapp.openflow.model.traps import BPDU, LIMITED, SNOOPED, TRAPS, trap_seconds
 from ofapp.openflow.pipeline import flows
+from ofapp.openflow.pipeline.admission import takeover_flow
 from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
@@ -212,6 +213,7 @@ class TestDeclaration:
             flows.remote_flow(1, 2, 3, 0),
             lease_flow(77, 0),
             mark_flow(1),
+            takeover_flow(2.0),
         ]
         others += [flows.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}

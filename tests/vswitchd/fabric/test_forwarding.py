@@ -85,6 +85,39 @@ def test_a_frame_arrives_once_after_the_failure_of_any_link(make: MakeBed, shape
             bed.fail(link, up=True)
 
 
+@pytest.mark.parametrize("tags_inside", [False, True])
+@pytest.mark.parametrize("shape", [RING, SQUARE])
+def test_a_broadcast_arrives_once_after_the_failure_of_any_link(
+    make: MakeBed, shape: Graph, tags_inside: bool
+) -> None:
+    """Before the controller has made other trees, and with and without a VLAN tag."""
+    bed = make(shape, tags_inside=tags_inside)
+    sent = [frames.arp_request(A), tagged(frames.arp_request(A), (C_TAG,))]
+    everywhere = set(itertools.product(shape.members, EDGES, sent))
+    for link in shape.links:
+        bed.fail(link)
+        for start in shape.members:
+            arrived = bed.send(start, 11, *sent)
+            missing = {(start, 11, frame) for frame in sent}
+            assert arrived == dict.fromkeys(everywhere - missing, 1), (link, start)
+        bed.fail(link, up=True)
+
+
+def test_a_broadcast_is_from_the_same_port_after_a_detour(make: MakeBed) -> None:
+    """An isolated port, or one of an aggregation that another member has ports of, too."""
+    isolated = PortParams(policy=PortPolicy(isolated=True))
+    ports = EGRESS_CHECKS | {(1, 12): isolated, (2, 12): isolated, (3, 12): isolated}
+    bed = make(RING, shared={1: {11: (2,)}, 2: {11: (1,)}}, ports=ports)
+    flood = frames.arp_request(A)
+    alone = [{(at, to) for at, to, _ in bed.send(1, port, flood)} for port in (11, 12)]
+    assert (2, 11) not in alone[0]
+    assert not {(2, 12), (3, 12)} & alone[1]
+    for link in RING.links:
+        bed.fail(link)
+        assert alone == [{(at, to) for at, to, _ in bed.send(1, port, flood)} for port in (11, 12)]
+        bed.fail(link, up=True)
+
+
 def test_a_detour_may_leave_by_the_port_that_the_frame_came_in_by(make: MakeBed) -> None:
     """2 is the nearest, and has lost its link to 3: the frame goes back through 1."""
     bed = make(RING)
@@ -221,6 +254,8 @@ def test_the_datapath_forwards_by_outer_header_without_the_process(make: MakeBed
     assert re.fullmatch(header, entered)
     between = "in_port=1,dl_src=02:09:00:00:01:07,dl_dst=02:09:00:00:03:00,dl_type=0x8847"
     assert datapath_actions(bed, 2, between).isdecimal()
+    tree = between.replace("dl_dst=02:09:00:00:03", "dl_dst=03:09:00:00:01")
+    assert re.fullmatch(r"\d+,pop_eth", datapath_actions(bed, 2, tree))
     left = datapath_actions(bed, 3, f"{between},mpls_bos=1")
     assert re.fullmatch(r"pop_eth,pop_mpls\(eth_type=0x6558\),recirc\(0x.*\)", left)
 
@@ -253,7 +288,7 @@ def test_two_failures_never_double_a_frame_or_keep_it_under_way(make: MakeBed) -
             assert arrived in ({}, {(3, 11, frame): 1})
             assert len(bed.crossed) <= 6
             assert set(bed.send(start, 12, flood).values()) == {1}
-            assert len(bed.crossed) <= 3
+            assert len(bed.crossed) <= 9  # three branches, each with a detour
         bed.fail(*failed, up=True)
 
 

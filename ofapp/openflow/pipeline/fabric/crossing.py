@@ -57,10 +57,13 @@ _TAG = Bits(f"reg{Register.ADVERTISES}", 0, 16)
 _TCI, _LABEL = Bits("vlan_tci", 0, 16), Bits("mpls_label", 0, 16)
 _LABEL_IS_TAG = 1
 """Traffic class of the MPLS header whose label is the VLAN tag of the frame inside."""
-_KIND, _MEMBER = Bits("eth_dst", 40, 1), Bits("eth_dst", 8, 16)
+KIND, DESTINATION = Bits("eth_dst", 40, 1), Bits("eth_dst", 8, 16)
+"""Bits of the outer destination: whether it is a tree's, and the member, or the tree's root."""
 _ISOLATED, _ISOLATED_REGISTER = Bits("eth_dst", 0, 1), Bits(f"reg{Register.ISOLATED}", 0, 1)
 _ENTROPY, _ORIGIN = Bits("eth_src", 0, 8), Bits("eth_src", 16, ORIGIN.size)
-_TO = Bits(f"reg{Register.MEMBER}", 0, ORIGIN.first)
+TO = Bits(f"reg{Register.MEMBER}", 0, ORIGIN.first)
+TO_MEMBER = Bits(f"reg{Register.MEMBER}", 0, DESTINATION.size)
+"""Bits of the register MEMBER: a member or a tree, and the member alone."""
 _ENTERED = (1 << 16) - 1
 
 _UNKNOWN_RULES = (
@@ -153,8 +156,8 @@ def entry_flow(fabric: DesiredFabric, version: int) -> Flow:
     """The flow that puts frames on their way by a version."""
     actions: tuple[Action, ...] = (
         SetBits(Bits("eth_dst", 0, 48), to_member(fabric.fabric, 0, version)),
-        MoveBits(Bits(f"reg{Register.MEMBER}", 0, 16), _MEMBER),
-        MoveBits(Bits(f"reg{Register.MEMBER}", 16, 1), _KIND),
+        MoveBits(TO_MEMBER, DESTINATION),
+        MoveBits(Bits(f"reg{Register.MEMBER}", 16, 1), KIND),
         MoveBits(_ISOLATED_REGISTER, _ISOLATED),
         SetBits(Bits("eth_src", 0, 48), source(fabric.fabric, fabric.member)),
         MoveBits(ORIGIN, _ORIGIN),
@@ -173,7 +176,7 @@ def remote_flow(vid: int, mac: int, member: int, ageing_time: int) -> Flow:
         Feature.REMOTE,
         (
             Output(member_port(member)),
-            SetBits(_TO, member),
+            SetBits(TO, member),
             Hash(Register.WAY, ENTROPY),
         ),
         TableId.ENTER,
@@ -209,7 +212,7 @@ def crossing_flows(fabric: DesiredFabric) -> Iterator[Flow]:
     yield Flow(TableId.OUTER, 0, (), Feature.FABRIC)
     table, outer = TableId.ENTER, TableId.OUTER
     others = register(Register.EGRESS, FABRIC_PORT)
-    into_tree = SetBits(_TO, TREE | fabric.member)
+    into_tree = SetBits(TO, TREE | fabric.member)
     yield Flow(table, 200, (in_port(FABRIC_PORT),), Feature.FABRIC)
     for more, inside, encapsulate in _encapsulations(fabric):
         yield Flow(table, more, inside, Feature.FABRIC, encapsulate, outer)

@@ -2,15 +2,20 @@
 
 Only frames from link ports come here, and those that enter at this member: these have the logical
 port of the other members as their in_port, so that no link port can be taken for the root of a
-tree.  Addresses are matched without their last octet, which says more of the frame inside.
+tree.  Addresses are matched without their last octet, which has flags.
+
+Trees go around failed links, too.  A member whose link to the next one is not live sends that one's
+copy as a frame for one member, by its live next hops.  There it is a frame of the tree again.  Each
+member still gets one copy, since a copy goes either by the link or around it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.fabric.address import ANY_WAY, to_member, to_tree
+from ofapp.bridge.fabric.address import ANY_WAY, DETOUR, to_member, to_tree
 from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
 from ofapp.bridge.fabric.plan import Part
 from ofapp.bridge.fabric.routes.paths import Colour, NextHops
@@ -21,9 +26,10 @@ from ofapp.openflow.model.flow import (
     Action,
     Bits,
     ChooseInto,
+    Clone,
     Flow,
     Match,
-    Output,
+    MoveBits,
     OutputRegister,
     Resubmit,
     SetBits,
@@ -33,14 +39,34 @@ from ofapp.openflow.model.flow import (
     register,
 )
 from ofapp.openflow.model.rule import Register, TableId, rule
-from ofapp.openflow.pipeline.fabric.crossing import crossing_flows, entry_flow, shared_flows
+from ofapp.openflow.pipeline.fabric.crossing import (
+    DESTINATION,
+    KIND,
+    TO,
+    TO_MEMBER,
+    crossing_flows,
+    entry_flow,
+    shared_flows,
+)
 from ofapp.openflow.pipeline.table import Table
 
 _EXACT = 0xFFFF_FFFF_FF00
 """Mask of outer destinations: all that says where a frame goes."""
 _COLOUR = Bits("eth_dst", 24, 2)
+_DETOUR = Bits("eth_dst", DETOUR.bit_length() - 1, 1)
+_ROOT = Bits("eth_src", 8, 8)
+"""Bits of the outer source: the member where the frame entered, and where its tree begins."""
 
 _FABRIC_RULES = (
+    rule(
+        "detoured",
+        310,
+        "eth_dst",
+        Feature.FABRIC,
+        "A frame of a tree that came around a failed link of the tree: it goes on by the tree of "
+        "the member where it entered, by the same version.",
+        actions="address in-port resubmit",
+    ),
     rule(
         "here",
         300,
@@ -64,10 +90,11 @@ _FABRIC_RULES = (
         200,
         "in_port eth_dst",
         Feature.VERSION,
-        "By the tree of a member and a version, from the only port where its frames come in: on "
-        "to the next members, and a copy for this bridge.",
+        "By the tree of a member and a version, from the only port where its frames come in, or "
+        "around a failed link: on to the next members, and a copy for this bridge. `reg14` has "
+        "the next member.",
         (None, TableId.LEAVE),
-        "output register",
+        "clone register",
     ),
     rule(
         "foreign",
@@ -79,6 +106,15 @@ _FABRIC_RULES = (
     ),
 )
 _HOP_RULES = (
+    rule(
+        "detour",
+        300,
+        "eth_dst reg15",
+        Feature.FABRIC,
+        "The link to the next member of a tree is not live: the copy goes there as a frame for "
+        "one member does.",
+        actions="address resubmit",
+    ),
     rule(
         "turn",
         200,
@@ -110,6 +146,7 @@ def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
     yield Flow(TableId.FABRIC, 0, (), Feature.FABRIC)
     here = Match("eth_dst", to_member(fabric.fabric, fabric.member), ANY_WAY & _EXACT)
     yield Flow(TableId.FABRIC, 300, (here,), Feature.FABRIC, (), TableId.LEAVE)
+    yield _detoured_flow(fabric)
     for version, part in sorted(fabric.content.parts.items()):
         yield from _part_flows(fabric, version, part)
     for link in fabric.links:
@@ -124,7 +161,7 @@ def _part_flows(fabric: DesiredFabric, version: int, part: Part) -> Iterator[Flo
         if member != fabric.member:
             yield from _unicast_flows(fabric, version, member, hops)
     for root, branch in sorted(part.trees.items()):
-        yield _tree_flow(fabric, version, root, branch)
+        yield from _tree_flows(fabric, version, root, branch)
 
 
 def _unicast_flows(
@@ -152,29 +189,55 @@ def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> Action:
     return ChooseInto(ports, member if hashes else None, Register.WAY)
 
 
-def _tree_flow(fabric: DesiredFabric, version: int, root: int, branch: Branch) -> Flow:
+def _tree_flows(fabric: DesiredFabric, version: int, root: int, branch: Branch) -> Iterator[Flow]:
+    """The flow for the port where the tree's frames come in, and one for those of detours."""
     to = Match("eth_dst", to_tree(fabric.fabric, root, version), _EXACT)
-    actions: tuple[Action, ...] = tuple(Output(hop.port) for hop in branch.hops)
-    if branch.entry is None:
-        entry, goto = FABRIC_PORT, None
-    else:
-        entry, goto = branch.entry, TableId.LEAVE
+    actions: tuple[Action, ...] = tuple(_branch(hop.port, hop.member) for hop in branch.hops)
+    entries, goto = [FABRIC_PORT], None
+    if branch.entry is not None:
+        entries, goto = [branch.entry, FABRIC_PORT], TableId.LEAVE
         actions = (*actions, SetRegister(Register.MEMBER, root))
-    return Flow(
-        *(TableId.FABRIC, 200, (in_port(entry), to), Feature.VERSION, actions, goto),
-        serial=version,
+    for entry in entries:
+        yield Flow(
+            *(TableId.FABRIC, 200, (in_port(entry), to), Feature.VERSION, actions, goto),
+            serial=version,
+        )
+
+
+@lru_cache(1 << 10)
+def _branch(port: int, member: int) -> Action:
+    """A copy for the next member of a tree."""
+    way = ChooseInto((port,), None, Register.WAY)
+    return Clone((SetBits(TO, member), way, Resubmit(TableId.HOP)))
+
+
+def _detoured_flow(fabric: DesiredFabric) -> Flow:
+    here = Match(
+        *("eth_dst", to_member(fabric.fabric, fabric.member) | DETOUR, ANY_WAY & _EXACT | DETOUR)
     )
+    go_on = (
+        SetBits(_COLOUR, 0),
+        SetBits(DESTINATION, 0),
+        MoveBits(_ROOT, Bits("eth_dst", DESTINATION.first, _ROOT.size)),
+        SetBits(KIND, 1),
+        SetBits(_DETOUR, 0),
+        SetInPort(FABRIC_PORT),
+        Resubmit(TableId.FABRIC),
+    )
+    return Flow(TableId.FABRIC, 310, (here,), Feature.FABRIC, go_on)
 
 
 def _hop_flows() -> Iterator[Flow]:
     out = (SetInPort(FABRIC_PORT), OutputRegister(Register.WAY))
-    none = register(Register.WAY, NO_PORT)
+    none, again = register(Register.WAY, NO_PORT), Resubmit(TableId.FABRIC)
     yield Flow(TableId.HOP, 0, (), Feature.FABRIC, out)
     yield Flow(TableId.HOP, 100, (none,), Feature.FABRIC)
     for colour, then in ((Colour.GREEN, Colour.RED), (Colour.RED, Colour.BLUE)):
         now = Match("eth_dst", colour << _COLOUR.first, 3 << _COLOUR.first)
-        turn = (SetBits(_COLOUR, then), Resubmit(TableId.FABRIC))
-        yield Flow(TableId.HOP, 200, (now, none), Feature.FABRIC, turn)
+        yield Flow(TableId.HOP, 200, (now, none), Feature.FABRIC, (SetBits(_COLOUR, then), again))
+    of_tree = Match("eth_dst", 1 << KIND.first, 1 << KIND.first)
+    around = (SetBits(KIND, 0), MoveBits(TO_MEMBER, DESTINATION), SetBits(_DETOUR, 1), again)
+    yield Flow(TableId.HOP, 300, (of_tree, none), Feature.FABRIC, around)
 
 
 def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
@@ -197,6 +260,6 @@ FABRIC = Table(
 HOP = Table(
     TableId.HOP,
     "hop",
-    "The next hop of a frame for one member: `reg15` is its port, or 0xffff if none is live.",
+    "The next hop of a frame: `reg15` is its port, or 0xffff if none is live.",
     _HOP_RULES,
 )
