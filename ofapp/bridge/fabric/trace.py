@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from typing import NamedTuple
 
 from ofapp.bridge.fabric.graph import End, Graph, Hop, Link
 from ofapp.bridge.fabric.plan import Plan
@@ -15,6 +17,16 @@ MOST_WAYS = 8
 Name = Callable[[int, int], str]
 """A function that gives the name of a member's port, as in `s1/eth1`."""
 Way = tuple[TraceHop, ...]
+
+
+class _Found(NamedTuple):
+    """A way, and its links."""
+
+    way: Way
+    links: tuple[Link, ...]
+
+
+_NONE = _Found((), ())
 
 
 def trace(
@@ -31,93 +43,89 @@ def trace(
     graph: the links that carry frames now, which may be fewer than those of the plan.
     failed: links that are taken as failed beside.  port: where the host is, for the result.
     """
-    ways, links = _ways(plan, graph.without(links=failed), start, to, name)
-    after = {
-        (hop.out, hop.into): _ways(plan, graph.without(links=[*failed, link]), start, to, name)[0]
-        for hop, link in zip(ways[0] if ways else (), links, strict=True)
-    }
+    left = graph.without(links=failed)
+    ways, after = _shown(left, lambda now: _Search(plan, now, name).ways(start, to, Colour.GREEN))
     return Trace(member=to, port=port, flooded=False, ways=ways, after=after)
 
 
 def trace_flood(
     plan: Plan, graph: Graph, start: int, name: Name, failed: Collection[Link] = ()
 ) -> Trace:
-    """Return the ways by the tree of a member, to each member where the tree ends.
-
-    Nothing is known of the time after a failure: the controller makes another tree.
-    """
-    live = _Live(graph.without(links=failed))
-    ways = tuple(_branches(plan, live, start, start, name))[:MOST_WAYS]
-    return Trace(member=None, port=None, flooded=True, ways=ways, after={})
+    """Return the ways by the tree of a member, to each member where the tree ends."""
+    left = graph.without(links=failed)
+    ways, after = _shown(left, lambda now: _Search(plan, now, name).branches(start, start))
+    return Trace(member=None, port=None, flooded=True, ways=ways, after=after)
 
 
-class _Live:
-    """Links that carry frames, by either end."""
+def _shown(
+    graph: Graph, find: Callable[[Graph], Iterator[_Found]]
+) -> tuple[tuple[Way, ...], dict[tuple[str, str], tuple[Way, ...]]]:
+    """Return the ways in a graph, and those after the failure of each link of the first way."""
+    first = next(find(graph), _NONE)
+    after = {
+        (hop.out, hop.into): _ways(find(graph.without(links=[link])))
+        for hop, link in zip(first.way, first.links, strict=True)
+    }
+    return _ways(find(graph)), after
 
-    def __init__(self, graph: Graph) -> None:
+
+def _ways(found: Iterator[_Found]) -> tuple[Way, ...]:
+    return tuple(each.way for each in islice(found, MOST_WAYS))
+
+
+class _Search:
+    """Search for ways by a plan.  graph: the links that carry frames."""
+
+    def __init__(self, plan: Plan, graph: Graph, name: Name) -> None:
+        self._plan, self._name = plan, name
         self._links = {end: link for link in graph.links for end in (link.one, link.other)}
+        self._dead_ends: set[tuple[int, int, Colour]] = set()
 
-    def link(self, member: int, hop: Hop) -> Link | None:
+    def ways(self, member: int, to: int, colour: Colour) -> Iterator[_Found]:
+        """The ways of a frame with a colour from a member to another one.
+
+        No colour can loop, so this ends.
+        """
+        if member == to:
+            yield _NONE
+            return
+        part, here = self._plan.get(member), (member, to, colour)
+        hops = None if part is None else part.towards.get(to)
+        if hops is None or here in self._dead_ends:
+            return
+        dropped = True
+        for now, hop in hops.choices(colour, lambda each: self._link(member, each) is not None):
+            for found in self.ways(hop.member, to, now):
+                dropped = False
+                yield self._after(member, hop, now, found)
+        if dropped:
+            self._dead_ends.add(here)
+
+    def branches(self, root: int, member: int) -> Iterator[_Found]:
+        """The ways by the tree of `root` from a member on, around links that have failed."""
+        part = self._plan.get(member)
+        branch = None if part is None else part.trees.get(root)
+        ends_here = True
+        for hop in () if branch is None else branch.hops:
+            for found in self.branches(root, hop.member):
+                if self._link(member, hop) is not None:
+                    ends_here = False
+                    yield self._after(member, hop, Colour.GREEN, found)
+                elif around := next(self.ways(member, hop.member, Colour.GREEN), None):
+                    ends_here = False
+                    yield _Found(around.way + found.way, around.links + found.links)
+        if ends_here:
+            yield _NONE
+
+    def _after(self, member: int, hop: Hop, colour: Colour, found: _Found) -> _Found:
+        """Put a hop before a way."""
+        link = self._link(member, hop)
+        assert link is not None
+        step = TraceHop(self._name(member, hop.port), self._name(hop.member, hop.entry), colour)
+        return _Found((step, *found.way), (link, *found.links))
+
+    def _link(self, member: int, hop: Hop) -> Link | None:
         """The link of a hop; None if it has failed, or its cable leads to another port now."""
         link = self._links.get(End(member, hop.port))
         ends = {End(member, hop.port), End(hop.member, hop.entry)}
         return link if link is not None and {link.one, link.other} == ends else None
-
-
-def _ways(
-    plan: Plan, graph: Graph, start: int, to: int, name: Name
-) -> tuple[tuple[Way, ...], tuple[Link, ...]]:
-    """The ways, and the links of the first one."""
-    search = _Search(plan, _Live(graph), to, name)
-    ways: list[Way] = []
-    first: tuple[Link, ...] = ()
-    for way, links in search.ways(start, Colour.GREEN):
-        first = first if ways else links
-        ways.append(way)
-        if len(ways) == MOST_WAYS:
-            break
-    return tuple(ways), first
-
-
-class _Search:
-    """Search for the ways to one member."""
-
-    def __init__(self, plan: Plan, live: _Live, to: int, name: Name) -> None:
-        self._plan, self._live, self._to, self._name = plan, live, to, name
-        self._ends: set[tuple[int, Colour]] = set()  # where frames are dropped on all ways
-
-    def ways(self, member: int, colour: Colour) -> Iterator[tuple[Way, tuple[Link, ...]]]:
-        """The ways of a frame with a colour from a member on, each with its links.
-
-        No colour can loop, so this ends.
-        """
-        if member == self._to:
-            yield (), ()
-            return
-        part = self._plan.get(member)
-        hops = None if part is None else part.towards.get(self._to)
-        if hops is None or (member, colour) in self._ends:
-            return
-        dropped = True
-        for now, hop in hops.choices(colour, lambda h: self._live.link(member, h) is not None):
-            link = self._live.link(member, hop)
-            assert link is not None
-            step = TraceHop(self._name(member, hop.port), self._name(hop.member, hop.entry), now)
-            for way, links in self.ways(hop.member, now):
-                dropped = False
-                yield (step, *way), (link, *links)
-        if dropped:
-            self._ends.add((member, colour))
-
-
-def _branches(plan: Plan, live: _Live, root: int, member: int, name: Name) -> Iterator[Way]:
-    part = plan.get(member)
-    branch = None if part is None else part.trees.get(root)
-    hops = () if branch is None else branch.hops
-    hops = tuple(hop for hop in hops if live.link(member, hop) is not None)
-    if not hops:
-        yield ()
-    for hop in hops:
-        step = TraceHop(name(member, hop.port), name(hop.member, hop.entry), Colour.GREEN)
-        for way in _branches(plan, live, root, hop.member, name):
-            yield (step, *way)

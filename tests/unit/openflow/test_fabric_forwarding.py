@@ -127,6 +127,19 @@ def test_no_frame_loops_if_the_ends_of_links_do_not_agree(members: int) -> None:
                 assert set(network.flood(member, choice=choice).values()) <= {1}
 
 
+@pytest.mark.parametrize("members", [2, 3, 4])
+def test_frames_arrive_if_no_link_is_taken_for_live(members: int) -> None:
+    """A busy switch may miss BFD on all links at once, and frames pass all the same."""
+    for whole in connected_graphs(members):
+        network = Network(FlowFabric(whole), whole, lambda _end: False)
+        everywhere = {(at, port) for at in whole.members for port in EDGES}
+        for member in whole.members:
+            for to in whole.members:
+                assert network.unicast(member, to) == {(to, EDGES[0])}
+            arrived = network.flood(member)
+            assert arrived == dict.fromkeys(everywhere - {(member, EDGES[1])}, 1)
+
+
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs(100), st.data())
 def test_frames_in_large_fabrics(whole: Graph, data: st.DataObject) -> None:

@@ -155,6 +155,31 @@ def test_without_any_way_frames_are_dropped_and_end(make: MakeBed) -> None:
     )
 
 
+def test_frames_arrive_if_bfd_takes_no_link_for_live(make: MakeBed) -> None:
+    """As when ovs-vswitchd is too busy to send its packets: here no other end sends any."""
+    bed = make(RING)
+    know(bed, 3)
+    for link in RING.links:
+        for end in (link.one, link.other):
+            bridge = bed.members[end.member].bridge
+            bed.switch.vsctl("set", "Interface", bridge.port_name(end.port), "bfd:enable=true")
+    bed.switch.settle()
+    frame, flood = frames.ethernet(B, A), frames.arp_request(A)
+    for start in (1, 2):
+        assert bed.send(start, 11, frame)[3, 11, frame] == 1
+        arrived = bed.send(start, 11, flood)
+        assert {key: times for key, times in arrived.items() if key[2] == flood} == dict.fromkeys(
+            {(at, port, flood) for at in (1, 2, 3) for port in EDGES} - {(start, 11, flood)}, 1
+        )
+    last_resort = [
+        flow
+        for member in bed.members.values()
+        for flow in member.flows()
+        if (flow.table, flow.priority) == (TableId.HOP, 100) and flow.packets
+    ]
+    assert last_resort
+
+
 C_TAG, S_TAG = "8100", "88a8"
 
 

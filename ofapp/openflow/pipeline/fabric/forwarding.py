@@ -123,7 +123,15 @@ _HOP_RULES = (
         "No green next hop is live: the frame is red from here on. No red one: blue. Never back.",
         actions="address resubmit",
     ),
-    rule("cut-off", 100, "reg15", Feature.FABRIC, "No next hop is live: drop."),
+    rule(
+        "last-resort",
+        100,
+        "reg15",
+        Feature.FABRIC,
+        "No next hop is live: the nearest blue one all the same, whose port is in `reg14`. BFD "
+        "alone may say so, as ovs-vswitchd is busy. No blue frame can loop, by whatever links.",
+        actions="address in-port output",
+    ),
     rule(
         "hop",
         0,
@@ -175,18 +183,21 @@ def _unicast_flows(
             200,
             (Match("eth_dst", to, _EXACT),),
             Feature.VERSION,
-            (_choice(fabric.member, colour, ports),),
+            _choice(fabric.member, colour, ports),
             TableId.HOP,
             serial=version,
         )
 
 
-def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> Action:
+def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> tuple[Action, ...]:
     """Each member hashes in another way: otherwise all frames of a port would go on by one."""
+    if colour is Colour.BLUE:
+        last_resort = SetRegister(Register.MEMBER, ports[0] if ports else NO_PORT)
+        return *_choice(member, Colour.RED, ports), last_resort
     if not ports:
-        return SetRegister(Register.WAY, NO_PORT)
+        return (SetRegister(Register.WAY, NO_PORT),)
     hashes = colour is Colour.GREEN and len(ports) > 1
-    return ChooseInto(ports, member if hashes else None, Register.WAY)
+    return (ChooseInto(ports, member if hashes else None, Register.WAY),)
 
 
 def _tree_flows(fabric: DesiredFabric, version: int, root: int, branch: Branch) -> Iterator[Flow]:
@@ -231,7 +242,8 @@ def _hop_flows() -> Iterator[Flow]:
     out = (SetInPort(FABRIC_PORT), OutputRegister(Register.WAY))
     none, again = register(Register.WAY, NO_PORT), Resubmit(TableId.FABRIC)
     yield Flow(TableId.HOP, 0, (), Feature.FABRIC, out)
-    yield Flow(TableId.HOP, 100, (none,), Feature.FABRIC)
+    last_resort = MoveBits(TO_MEMBER, Bits(f"reg{Register.WAY}", 0, TO_MEMBER.size))
+    yield Flow(TableId.HOP, 100, (none,), Feature.FABRIC, (last_resort, *out))
     for colour, then in ((Colour.GREEN, Colour.RED), (Colour.RED, Colour.BLUE)):
         now = Match("eth_dst", colour << _COLOUR.first, 3 << _COLOUR.first)
         yield Flow(TableId.HOP, 200, (now, none), Feature.FABRIC, (SetBits(_COLOUR, then), again))

@@ -98,7 +98,16 @@ def test_a_flooded_frame_takes_the_tree() -> None:
     reached = {member for way in found.ways for member in ends(way)}
     assert reached == {"s0", "s1", "s2", "s3"}
     assert sorted(len(way) for way in found.ways) == [1, 2]
-    cut = trace_flood(plan(ring), ring, 0, name, failed=ring.links[:1])
-    assert {member for way in cut.ways for member in ends(way)} < reached
+    for link in ring.links:
+        cut = trace_flood(plan(ring), ring, 0, name, failed=[link])
+        assert {member for way in cut.ways for member in ends(way)} == reached
+        assert {name(*link.one), name(*link.other)}.isdisjoint(
+            end for way in cut.ways for hop in way for end in (hop.out, hop.into)
+        )
+        ports = name(*link.one), name(*link.other)
+        assert cut.ways == found.after.get(ports, cut.ways)
+    assert [*found.after] == [(hop.out, hop.into) for hop in found.ways[0]]
+    two = trace_flood(plan(ring), ring, 0, name, failed=[ring.links[0], ring.links[-1]])
+    assert two.ways == ((),)
     alone = Graph((1,), ())
     assert trace_flood(plan(alone), alone, 1, name).ways == ((),)
