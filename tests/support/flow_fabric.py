@@ -52,7 +52,7 @@ def member_switch(
         learned += flows.learned_flows(EDGES[0], 0, host(fabric.member), 1, 300, out)
     for number, member in (remotes or {}).items():
         learned.append(flows.remote_flow(0, host(number), member, 300))
-    return FlowSwitch([*program.flows.values(), *learned], program.groups)
+    return FlowSwitch([*program.all_flows(), *learned], program.groups)
 
 
 class FlowFabric:

@@ -34,8 +34,9 @@ from ofapp.openflow.pipeline.tables import PIPELINE, check
 
 
 def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    """All that a switch should hold but learned addresses and multicast entries, innermost first.
+    """All that a switch should hold, innermost first.
 
+    Learned addresses, multicast entries and versions of a fabric's plan are apart.
     metered: the switch has meters.
     """
     for table in reversed(PIPELINE):
@@ -84,9 +85,17 @@ def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
 
 
 def fabric_flows(fabric: DesiredFabric, metered: bool) -> Iterator[Flow]:
-    """The flows of a fabric that belong to no port; the one by which frames enter is the last."""
+    """The flows of a fabric that belong to no port and no version.
+
+    The one by which frames enter is the last.
+    """
     yield from (trap_flow(PROBE, place, metered) for place in probe_places(fabric))
     yield from _checked(forwarding.fabric_flows(fabric))
+
+
+def version_flows(version: forwarding.Version) -> Iterator[Flow]:
+    """The flows of a version of a fabric's plan in a member."""
+    return _checked(version.flows())
 
 
 def shared_flows(lag: int, members: Iterable[int]) -> Iterator[Flow]:

@@ -6,7 +6,7 @@ Learned addresses are not part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ofapp.bridge.desired import Desired
 from ofapp.common.portions import AT_ONCE, Portions
@@ -58,13 +58,13 @@ class Installed:
         self.fragments = on
         return codec.read_fragments(on)
 
-    def put(self, flow: Flow, encode: Callable[[Flow], bytes] = codec.add_flow) -> bytes:
+    def put(self, flow: Flow) -> bytes:
         """Add or change a flow; one with a hard timeout is also renewed."""
         have = self.program.flows.get(flow.identity)
         if (have is flow or have == flow) and not flow.hard_timeout:
             return b""
         self.program.flows.put(flow)
-        return encode(flow)
+        return codec.add_flow(flow)
 
     def take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
         """Delete a flow."""

@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ofapp.bridge.desired import Desired
+from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.common.portions import AT_ONCE, Portions
+from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Identity, Meter
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.egress import entry_groups, port_groups
 from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
+from ofapp.openflow.pipeline.fabric.forwarding import Version, versions
 from ofapp.openflow.pipeline.flood import flood_groups
-from ofapp.openflow.pipeline.flows import desired_flows
+from ofapp.openflow.pipeline.flows import desired_flows, version_flows
 from ofapp.openflow.pipeline.meters import desired_meters
 from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.wire.messages import bundle, codec
@@ -90,22 +93,39 @@ class Flows(dict[Identity, Flow]):
 
 @dataclass(frozen=True)
 class Program:
-    """Flows by what makes them the same flow, groups and meters by their numbers."""
+    """Flows by what makes them the same flow, groups and meters by their numbers.
+
+    versions: of a fabric's plan, each of which stands for hundreds of flows that are not in
+    `flows`.
+    """
 
     flows: Flows = field(default_factory=Flows)
     groups: dict[int, Group] = field(default_factory=dict)
     meters: dict[int, Meter] = field(default_factory=dict)
+    versions: dict[int, Version] = field(default_factory=dict)
 
     def copy(self) -> Program:
         """A copy that later changes do not affect."""
-        return Program(Flows(self.flows), dict(self.groups), dict(self.meters))
+        flows, versions = Flows(self.flows), dict(self.versions)
+        return Program(flows, dict(self.groups), dict(self.meters), versions)
 
-    def take_in(self, changes: Changes) -> None:
-        """Apply changes that were made meanwhile by other code."""
+    def all_flows(self) -> Iterator[Flow]:
+        """All flows, those of versions first: other flows lead there."""
+        for version in self.versions.values():
+            yield from version_flows(version)
+        yield from self.flows.values()
+
+    def take_in(self, before: Program, after: Program, changes: Changes) -> None:
+        """Apply changes that were made meanwhile by other code, from `before` to `after`."""
+        if before.versions != after.versions:  # they are always set together
+            self.versions.clear()
+            self.versions.update(after.versions)
         for flow in (*changes.flows_added, *changes.flows_changed):
-            self.flows.put(flow)
+            if not _is_of_version(flow):
+                self.flows.put(flow)
         for flow in changes.flows_removed:
-            self.flows.take_out(flow)
+            if not _is_of_version(flow):
+                self.flows.take_out(flow)
         for group in (*changes.groups_added, *changes.groups_changed):
             self.groups[group.id] = group
         for group in changes.groups_removed:
@@ -114,6 +134,10 @@ class Program:
             self.meters[meter.id] = meter
         for meter in changes.meters_removed:
             self.meters.pop(meter.id, None)
+
+
+def _is_of_version(flow: Flow) -> bool:
+    return flow.feature is Feature.VERSION and flow.table == TableId.FABRIC
 
 
 @dataclass(frozen=True)
@@ -175,10 +199,12 @@ def program(
     """
     flows = portions.of(desired_flows(desired, metered))
     meters = portions.of(desired_meters(desired)) if metered else ()
+    fabric: DesiredFabric | None = desired.protocols.get("fabric")
     return Program(
         Flows((flow.identity, flow) for flow in flows),
         {group.id: group for group in portions.of(groups(desired, numbers), work_on)},
         {meter.id: meter for meter in meters},
+        {} if fabric is None else versions(fabric),
     )
 
 
@@ -198,11 +224,23 @@ def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
 
 def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:
     """The changes that turn `old` into `new`, neither of which may change meanwhile."""
+    versions = _compare(_other_flows(old, new), _other_flows(new, old), portions)
+    added, changed, removed = _compare(old.flows, new.flows, portions)
     return Changes(
-        *_compare(old.flows, new.flows, portions),
+        *(versions[0] + added, versions[1] + changed, versions[2] + removed),
         *_compare(old.groups, new.groups, portions),
         *_compare(old.meters, new.meters, portions),
     )
+
+
+def _other_flows(one: Program, other: Program) -> dict[Identity, Flow]:
+    """The flows of those versions of one program that the other has not."""
+    return {
+        flow.identity: flow
+        for number, version in one.versions.items()
+        if _differ(other.versions.get(number), version)
+        for flow in version_flows(version)
+    }
 
 
 def _compare(

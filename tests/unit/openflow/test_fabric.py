@@ -29,9 +29,10 @@ from ofapp.openflow.model.flow import Flow, in_port
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.traps import PROBE
 from ofapp.openflow.pipeline import flows
+from ofapp.openflow.pipeline.fabric.forwarding import Version
 from ofapp.openflow.pipeline.tables import check
 from ofapp.openflow.switch.encode.encoder import MANY, Encoder
-from ofapp.openflow.switch.encode.fabric import add_version
+from ofapp.openflow.switch.encode.fabric import version_messages
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.program import difference
 from ofapp.openflow.wire.messages import bundle, codec
@@ -131,9 +132,9 @@ def test_a_version_costs_three_flows_a_member_and_two_a_tree(members: int, most:
     cables += [(at, (at + members // 2 - 1) % members + 1) for at in range(1, members + 1, 3)]
     shape = graph(*cables)
     content = Content({7: plan(shape)[1]}, NONE, 7)
-    made = [
-        *flows.fabric_flows(DesiredFabric(NUMBER, 1, link_ports(shape, 1), content), metered=True)
-    ]
+    desired = DesiredFabric(NUMBER, 1, link_ports(shape, 1), content)
+    made = [*flows.fabric_flows(desired, metered=True)]
+    made += flows.version_flows(Version(NUMBER, 1, 7, content.parts[7]))
     count = Counter(check(flow).name for flow in made)
     assert count["unicast"] == 3 * (members - 1)
     assert count["tree"] == 2 * members - 1  # its own begins here, and has no detour
@@ -143,11 +144,7 @@ def test_a_version_costs_three_flows_a_member_and_two_a_tree(members: int, most:
 
 def test_versions_have_no_flow_in_common() -> None:
     one, other = (
-        {
-            flow.identity
-            for flow in flows.fabric_flows(fabric(Content({at: PLAN[1]}, NONE, None)), False)
-            if flow.feature is Feature.VERSION
-        }
+        {flow.identity for flow in flows.version_flows(Version(NUMBER, 1, at, PLAN[1]))}
         for at in (0, 63)
     )
     assert len(one) == 11
@@ -294,6 +291,8 @@ def test_a_remote_host_is_the_flow_that_the_pipeline_declares(count: int) -> Non
 
 
 def test_flows_of_a_version_are_encoded_as_any_others() -> None:
-    for flow in flows.fabric_flows(fabric(Content({63: PLAN[1]}, NONE, 63)), metered=True):
-        if flow.feature is Feature.VERSION:
-            assert add_version(flow) == codec.add_flow(flow)
+    for member, part in PLAN.items():
+        version = Version(NUMBER, member, 63, part)
+        made = [*flows.version_flows(version)]
+        assert version_messages(version) == [codec.add_flow(flow) for flow in made]
+        assert len(version) == len(made) == len({flow.identity for flow in made})

@@ -209,7 +209,7 @@ class TestDeclaration:
             *flows.desired_flows(guarded().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
-            *flows.desired_flows(member_of_a_fabric(), True),
+            *Installed(metered=True).wanted(member_of_a_fabric()).all_flows(),
             flows.remote_flow(1, 2, 3, 0),
             lease_flow(77, 0),
             mark_flow(1),

@@ -91,7 +91,7 @@ def dump(flow: Flow) -> str:
 
 def program(bridge: Bridge, desired: Desired, metered: bool) -> Iterator[str]:
     wanted = Installed(metered).wanted(desired)
-    yield from map(dump, wanted.flows.values())
+    yield from map(dump, wanted.all_flows())
     for group in wanted.groups.values():
         yield f"group {group.id:#x} {codec.put_group(group, False).hex()}"
     for meter in wanted.meters.values():

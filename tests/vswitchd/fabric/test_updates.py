@@ -42,7 +42,7 @@ def remotes(flows: list[FlowStats]) -> list[FlowStats]:
 def differences(bed: Bed, member: int) -> Messages:
     """What a comparison finds to do."""
     at = bed.members[member]
-    wanted = at.installed.wanted(at.desired).flows.values()
+    wanted = at.installed.wanted(at.desired).all_flows()
     flows = [
         flow
         for flow in at.flows()
@@ -113,9 +113,10 @@ def test_versions_of_an_earlier_controller_stay_until_they_are_not_kept(make: Ma
     at.fabric = replace(at.fabric, content=Content({1: old}, frozenset({0}), None))
     at.installed.holds(at.installed.wanted(at.desired))
     at.installed.kept = frozenset({0})
-    new = [flow for flow in at.installed.program.flows.values() if flow.serial == 1]
+    new = [flow for flow in at.installed.program.all_flows() if flow.serial == 1]
     assert {*differences(bed, 1)} == {*map(identity, new)}
     at.installed.program.flows.clear()
+    at.installed.program.versions.clear()
     at.apply(SetFabric(at.fabric))
     assert versions(bed, 1) == {(TableId.FABRIC, 0), (TableId.FABRIC, 1), (TableId.OUTER, 0)}
     frame = frames.ethernet(B, A)

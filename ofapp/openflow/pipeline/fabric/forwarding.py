@@ -12,14 +12,15 @@ member still gets one copy, since a copy goes either by the link or around it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.fabric.address import ANY_WAY, DETOUR, to_member, to_tree
 from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
 from ofapp.bridge.fabric.plan import Part
-from ofapp.bridge.fabric.routes.paths import Colour, NextHops
-from ofapp.bridge.fabric.routes.trees import Branch
+from ofapp.bridge.fabric.routes.paths import Colour
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     NO_PORT,
@@ -50,7 +51,7 @@ from ofapp.openflow.pipeline.fabric.crossing import (
 )
 from ofapp.openflow.pipeline.table import Table
 
-_EXACT = 0xFFFF_FFFF_FF00
+EXACT = 0xFFFF_FFFF_FF00
 """Mask of outer destinations: all that says where a frame goes."""
 _COLOUR = Bits("eth_dst", 24, 2)
 _DETOUR = Bits("eth_dst", DETOUR.bit_length() - 1, 1)
@@ -94,7 +95,7 @@ _FABRIC_RULES = (
         "around a failed link: on to the next members, and a copy for this bridge. `reg14` has "
         "the next member.",
         (None, TableId.LEAVE),
-        "clone register",
+        "clone address",
     ),
     rule(
         "foreign",
@@ -144,7 +145,7 @@ _HOP_RULES = (
 
 
 def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
-    """All flows of a fabric but traps and those of aggregations.
+    """All flows of a fabric but traps, those of aggregations and of versions (`Version`).
 
     Their order is one in which no frame goes half of its way.  The flow by which frames use a
     version is the last.
@@ -152,11 +153,9 @@ def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
     yield from crossing_flows(fabric)
     yield from _hop_flows()
     yield Flow(TableId.FABRIC, 0, (), Feature.FABRIC)
-    here = Match("eth_dst", to_member(fabric.fabric, fabric.member), ANY_WAY & _EXACT)
+    here = Match("eth_dst", to_member(fabric.fabric, fabric.member), ANY_WAY & EXACT)
     yield Flow(TableId.FABRIC, 300, (here,), Feature.FABRIC, (), TableId.LEAVE)
     yield _detoured_flow(fabric)
-    for version, part in sorted(fabric.content.parts.items()):
-        yield from _part_flows(fabric, version, part)
     for link in fabric.links:
         match = (in_port(link),)
         yield Flow(TableId.ADMISSION, 970, match, Feature.FABRIC, (), TableId.FABRIC)
@@ -164,29 +163,90 @@ def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
         yield entry_flow(fabric, fabric.content.use)
 
 
-def _part_flows(fabric: DesiredFabric, version: int, part: Part) -> Iterator[Flow]:
-    for member, hops in sorted(part.towards.items()):
-        if member != fabric.member:
-            yield from _unicast_flows(fabric, version, member, hops)
-    for root, branch in sorted(part.trees.items()):
-        yield from _tree_flows(fabric, version, root, branch)
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The flows of a version of the plan in a member, which are the same until it is removed.
+
+    fabric, member, number: numbers in outer addresses.
+    """
+
+    fabric: int
+    member: int
+    number: int
+    part: Part
+
+    def flows(self) -> Iterator[Flow]:
+        """All of them."""
+        for kind, to in self.places():
+            yield kind.flow(to, self.number)
+
+    def places(self) -> Iterator[tuple[Unicast | Tree, int]]:
+        """What the flows do, which many have in common, and the destination that each matches."""
+        fabric, number = self.fabric, self.number
+        for member, hops in self.part.towards.items():
+            if member != self.member:
+                for colour in Colour:
+                    ports = tuple(hop.port for hop in hops.of(colour))
+                    to = to_member(fabric, member, number, colour)
+                    yield Unicast(self.member, colour, ports), to
+        for root, branch in self.part.trees.items():
+            to, begins = to_tree(fabric, root, number), branch.entry is None
+            branches = tuple((hop.port, hop.member) for hop in branch.hops)
+            yield Tree(FABRIC_PORT, branches, begins), to
+            if branch.entry is not None:
+                yield Tree(branch.entry, branches, begins), to
+
+    def __len__(self) -> int:
+        others = len(self.part.towards.keys() - {self.member})
+        trees = self.part.trees.values()
+        return 3 * others + sum(1 if branch.entry is None else 2 for branch in trees)
 
 
-def _unicast_flows(
-    fabric: DesiredFabric, version: int, member: int, next_hops: NextHops
-) -> Iterator[Flow]:
-    for colour in Colour:
-        to = to_member(fabric.fabric, member, version, colour)
-        ports = tuple(hop.port for hop in next_hops.of(colour))
-        yield Flow(
-            TableId.FABRIC,
-            200,
-            (Match("eth_dst", to, _EXACT),),
-            Feature.VERSION,
-            _choice(fabric.member, colour, ports),
-            TableId.HOP,
-            serial=version,
-        )
+def versions(fabric: DesiredFabric) -> dict[int, Version]:
+    """The versions that a member should hold, by number."""
+    return {
+        number: Version(fabric.fabric, fabric.member, number, part)
+        for number, part in fabric.content.parts.items()
+    }
+
+
+class Unicast(NamedTuple):
+    """Next hops of one colour from a member to another one."""
+
+    member: int
+    colour: Colour
+    ports: tuple[int, ...]
+
+    def flow(self, to: int, version: int) -> Flow:
+        """The flow for a destination."""
+        actions = _choice(self.member, self.colour, self.ports)
+        return _version_flow((), to, version, actions, TableId.HOP)
+
+
+class Tree(NamedTuple):
+    """Branches of a tree, for frames that come in by `entry`: (port, next member) of each.
+
+    begins: the tree begins here, and its frames need no copy for this bridge.
+    """
+
+    entry: int
+    hops: tuple[tuple[int, int], ...]
+    begins: bool
+
+    def flow(self, to: int, version: int) -> Flow:
+        """The flow for a destination."""
+        match, branches = (in_port(self.entry),), tuple(_branch(*hop) for hop in self.hops)
+        if self.begins:
+            return _version_flow(match, to, version, branches, None)
+        root = MoveBits(DESTINATION, TO_MEMBER)
+        return _version_flow(match, to, version, (*branches, root), TableId.LEAVE)
+
+
+def _version_flow(
+    match: tuple[Match, ...], to: int, version: int, actions: tuple[Action, ...], goto: int | None
+) -> Flow:
+    match = (*match, Match("eth_dst", to, EXACT))
+    return Flow(TableId.FABRIC, 200, match, Feature.VERSION, actions, goto, serial=version)
 
 
 def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> tuple[Action, ...]:
@@ -200,21 +260,6 @@ def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> tuple[Action
     return (ChooseInto(ports, member if hashes else None, Register.WAY),)
 
 
-def _tree_flows(fabric: DesiredFabric, version: int, root: int, branch: Branch) -> Iterator[Flow]:
-    """The flow for the port where the tree's frames come in, and one for those of detours."""
-    to = Match("eth_dst", to_tree(fabric.fabric, root, version), _EXACT)
-    actions: tuple[Action, ...] = tuple(_branch(hop.port, hop.member) for hop in branch.hops)
-    entries, goto = [FABRIC_PORT], None
-    if branch.entry is not None:
-        entries, goto = [branch.entry, FABRIC_PORT], TableId.LEAVE
-        actions = (*actions, SetRegister(Register.MEMBER, root))
-    for entry in entries:
-        yield Flow(
-            *(TableId.FABRIC, 200, (in_port(entry), to), Feature.VERSION, actions, goto),
-            serial=version,
-        )
-
-
 @lru_cache(1 << 10)
 def _branch(port: int, member: int) -> Action:
     """A copy for the next member of a tree."""
@@ -224,7 +269,7 @@ def _branch(port: int, member: int) -> Action:
 
 def _detoured_flow(fabric: DesiredFabric) -> Flow:
     here = Match(
-        *("eth_dst", to_member(fabric.fabric, fabric.member) | DETOUR, ANY_WAY & _EXACT | DETOUR)
+        *("eth_dst", to_member(fabric.fabric, fabric.member) | DETOUR, ANY_WAY & EXACT | DETOUR)
     )
     go_on = (
         SetBits(_COLOUR, 0),

@@ -159,7 +159,7 @@ class Reconciler:
         wanted = program(desired, installed.metered, GroupNumbers(numbers), portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)
         fabric: DesiredFabric | None = desired.protocols.get("fabric")
-        want = chain(entries, wanted.flows.values())
+        want = chain(entries, wanted.all_flows())
         changes = flow_changes(want, flows, portions, fabric)
         changes |= superfluous(wanted, groups, meters)
         late = difference(before, installed.program)
@@ -176,7 +176,7 @@ class Reconciler:
         for key in later:
             puts.pop(key, None)
             changes.pop(key, None)
-        wanted.take_in(late)
+        wanted.take_in(before, installed.program, late)
         fragments = installed.read_fragments(desired.port_policies.checked)
         self._channel.send(b"".join([fragments, *puts.values(), *changes.values()]))
         installed.holds(wanted)

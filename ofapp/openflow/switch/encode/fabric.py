@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 
 from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import Action, Flow, Match, vlan
+from ofapp.openflow.model.flow import Flow, vlan
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.traps import PROBE, probe_places
 from ofapp.openflow.pipeline import flows, meters
 from ofapp.openflow.pipeline.fabric.crossing import member_port
+from ofapp.openflow.pipeline.fabric.forwarding import EXACT, Tree, Unicast, Version, versions
 from ofapp.openflow.switch.encode.learned import MAC, VID, Template
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import bundle, codec
@@ -58,35 +59,25 @@ def _pack(template: Template, vid: int, mac: int) -> bytes:
     return template.struct.pack(c0, mac.to_bytes(6, "big"), c1, vid, c2)
 
 
-def add_version(flow: Flow) -> bytes:
-    """A flow-mod that installs a flow of a version.
+def version_messages(version: Version) -> list[bytes]:
+    """Flow-mods that install a version.
 
-    A version of a large fabric has 40,000 flows, of which most differ in the address only.
+    It has 500 flows in a fabric of 100 members, which differ mostly in the address only.
     """
-    *more, to = flow.match or (None,)
-    if to is None or to.field != "eth_dst":  # the flow by which frames enter
-        return codec.add_flow(flow)
-    kind = (flow.table, flow.priority, tuple(more), to.mask, flow.actions, flow.goto)
-    begin, middle, end = _version_parts(*kind)
-    serial, address = flow.serial.to_bytes(4, "big"), to.value.to_bytes(6, "big")
-    return b"".join((begin, serial, middle, address, end))
+    serial = version.number.to_bytes(4, "big")
+    return [
+        b"".join((begin, serial, middle, to.to_bytes(6, "big"), end))
+        for (begin, middle, end), to in ((_message(kind), to) for kind, to in version.places())
+    ]
 
 
 @lru_cache(1 << 14)
-def _version_parts(
-    table: int,
-    priority: int,
-    more: tuple[Match, ...],
-    mask: int | None,
-    actions: tuple[Action, ...],
-    goto: int | None,
-) -> tuple[bytes, bytes, bytes]:
+def _message(kind: Unicast | Tree) -> tuple[bytes, bytes, bytes]:
     """Return what is before the serial number, between it and the address, and behind that."""
-    address, serial = MAC if mask is None else MAC & mask, 0x51525354
-    match = (*more, Match("eth_dst", address, mask))
-    flow = Flow(table, priority, match, Feature.VERSION, actions, goto, serial=serial)
+    serial = 0x51525354
+    flow = kind.flow(MAC & EXACT, serial)
     begin, _, rest = codec.add_flow_once(flow).partition(serial.to_bytes(4, "big"))
-    middle, _, end = rest.partition(address.to_bytes(6, "big"))
+    middle, _, end = rest.partition((MAC & EXACT).to_bytes(6, "big"))
     return begin, middle, end
 
 
@@ -105,29 +96,28 @@ class FabricWriter:
         installed, content = self._installed, fabric.content
         wanted = [*flows.fabric_flows(fabric, installed.metered)]
         kept = {flow.identity for flow in wanted}
-        held = content.parts.keys() | content.kept
         unknown = installed.kept - content.kept
-        have = [
+        gone = [
             flow
             for flow in installed.program.flows.values()
-            if flow.feature in FABRIC_FEATURES and flow.table not in _OTHERS
+            if flow.feature in FABRIC_FEATURES
+            and flow.table not in _OTHERS
+            and flow.identity not in kept
         ]
-        versions = {flow.serial for flow in have if flow.feature is Feature.VERSION}
-        gone = [flow for flow in have if flow.identity not in kept]
         body = [codec.delete_version(version) for version in sorted(unknown & content.parts.keys())]
-        body += (
-            installed.put(flow, add_version if flow.feature is Feature.VERSION else codec.add_flow)
-            for flow in wanted
-        )
+        added, removed = self._set_versions(versions(fabric), content.kept)
+        body += added
+        body += (installed.put(flow) for flow in wanted)
         if content.silent:
             body.append(self._silence(gone))
-        for version in sorted((versions | unknown) - held):
-            body.append(self._drop_version(version))
+        unknown -= content.parts.keys()
+        body += removed
+        body += (codec.delete_version(version) for version in sorted(unknown))
         for flow in gone:
-            if flow.feature is not Feature.VERSION or (
-                flow.serial in held and flow.table != TableId.OUTER
-            ):
+            if flow.feature is not Feature.VERSION:
                 body.append(installed.take_out(flow))
+            elif flow.serial not in content.parts.keys() | content.kept:
+                installed.take_out(flow)  # it goes with its version, without another message
         installed.kept = content.kept
         before = after = b""
         if installed.metered:
@@ -135,6 +125,30 @@ class FabricWriter:
             before = b"".join(map(installed.put_meter, traps))
             after = b"".join(map(installed.drop_meter, meters.metered_by(gone)))
         return before + bundle.wrap([message for message in body if message]) + after
+
+    def _set_versions(
+        self, wanted: Mapping[int, Version], kept: Set[int]
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Return messages that add flows of versions, and those that remove others after that."""
+        have = self._installed.program.versions
+        added: list[bytes] = []
+        removed: list[bytes] = []
+        for number, version in wanted.items():
+            old = have.get(number)
+            if old is None:
+                added += version_messages(version)
+            elif old != version:
+                added += version_messages(version)
+                left = {flow.identity for flow in flows.version_flows(version)}
+                gone = [flow for flow in flows.version_flows(old) if flow.identity not in left]
+                removed += map(codec.delete_flow, gone)
+                self._installed.removed += len(gone)
+        for number in sorted(have.keys() - wanted.keys() - kept):
+            removed.append(codec.delete_version(number))
+            self._installed.removed += len(have[number])
+        have.clear()
+        have.update(wanted)
+        return added, removed
 
     def share(self, lag: int, members: tuple[int, ...] | None) -> bytes:
         """Set the flows that keep frames out of an aggregation that other members have, too."""
@@ -162,16 +176,3 @@ class FabricWriter:
             if flow.table == TableId.OUTER and flow.feature is Feature.VERSION:
                 return self._installed.take_out(flow)
         return codec.delete_entry()
-
-    def _drop_version(self, version: int) -> bytes:
-        """Delete all flows of a version in one message, whether they are known or not."""
-        program = self._installed.program
-        known = [
-            flow
-            for flow in program.flows.values()
-            if flow.feature is Feature.VERSION and flow.serial == version
-        ]
-        for flow in known:
-            program.flows.take_out(flow)
-        self._installed.deleted(known)
-        return codec.delete_version(version)
