@@ -95,7 +95,12 @@ def fabric_flows(fabric: DesiredFabric, metered: bool) -> Iterator[Flow]:
 
 def version_flows(version: forwarding.Version) -> Iterator[Flow]:
     """The flows of a version of a fabric's plan in a member."""
-    return _checked(version.flows())
+    return (version_flow(kind, to, version.number) for kind, to in version.flows())
+
+
+def version_flow(kind: forwarding.Unicast | forwarding.Tree, to: int, version: int) -> Flow:
+    """One of these flows.  to: the outer destination that it matches."""
+    return _check(kind.flow(to, version))
 
 
 def shared_flows(lag: int, members: Iterable[int]) -> Iterator[Flow]:

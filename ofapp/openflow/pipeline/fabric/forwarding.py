@@ -175,12 +175,7 @@ class Version:
     number: int
     part: Part
 
-    def flows(self) -> Iterator[Flow]:
-        """All of them."""
-        for kind, to in self.places():
-            yield kind.flow(to, self.number)
-
-    def places(self) -> Iterator[tuple[Unicast | Tree, int]]:
+    def flows(self) -> Iterator[tuple[Unicast | Tree, int]]:
         """What the flows do, which many have in common, and the destination that each matches."""
         fabric, number = self.fabric, self.number
         for member, hops in self.part.towards.items():
@@ -251,13 +246,13 @@ def _version_flow(
 
 def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> tuple[Action, ...]:
     """Each member hashes in another way: otherwise all frames of a port would go on by one."""
-    if colour is Colour.BLUE:
-        last_resort = SetRegister(Register.MEMBER, ports[0] if ports else NO_PORT)
-        return *_choice(member, Colour.RED, ports), last_resort
-    if not ports:
-        return (SetRegister(Register.WAY, NO_PORT),)
     hashes = colour is Colour.GREEN and len(ports) > 1
-    return (ChooseInto(ports, member if hashes else None, Register.WAY),)
+    live: Action = ChooseInto(ports, member if hashes else None, Register.WAY)
+    if not ports:
+        live = SetRegister(Register.WAY, NO_PORT)
+    if colour is not Colour.BLUE:
+        return (live,)
+    return live, SetRegister(Register.MEMBER, ports[0] if ports else NO_PORT)
 
 
 @lru_cache(1 << 10)
@@ -310,7 +305,8 @@ FABRIC = Table(
     "fabric",
     "Frames between the members of a fabric, by the outer destination. Its octets: 02 for one "
     "member or 03 for a tree, the fabric, the version (six bits) and the colour (two), the member "
-    "or the root (two octets), and 1 for a frame from an isolated port.",
+    "or the root (two octets), and flags: 1 for a frame from an isolated port, 2 for one of a tree "
+    "on a detour.",
     _FABRIC_RULES,
     flows=_bridge_flows,
 )

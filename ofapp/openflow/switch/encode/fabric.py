@@ -67,7 +67,7 @@ def version_messages(version: Version) -> list[bytes]:
     serial = version.number.to_bytes(4, "big")
     return [
         b"".join((begin, serial, middle, to.to_bytes(6, "big"), end))
-        for (begin, middle, end), to in ((_message(kind), to) for kind, to in version.places())
+        for (begin, middle, end), to in ((_message(kind), to) for kind, to in version.flows())
     ]
 
 
@@ -75,7 +75,7 @@ def version_messages(version: Version) -> list[bytes]:
 def _message(kind: Unicast | Tree) -> tuple[bytes, bytes, bytes]:
     """Return what is before the serial number, between it and the address, and behind that."""
     serial = 0x51525354
-    flow = kind.flow(MAC & EXACT, serial)
+    flow = flows.version_flow(kind, MAC & EXACT, serial)
     begin, _, rest = codec.add_flow_once(flow).partition(serial.to_bytes(4, "big"))
     middle, _, end = rest.partition((MAC & EXACT).to_bytes(6, "big"))
     return begin, middle, end
