@@ -194,7 +194,7 @@ def failures(
 ) -> dict[str, list[dict[str, int]]]:
     """What each event loses of the stream, by turn.
 
-    flooded: of broadcasts, whose tree the controller has to repair.
+    flooded: of broadcasts.
     """
     one, two = made.hosts
     sock = _in_namespace(two.namespace, lambda: stamped_socket("eth0", ETHERTYPE))
@@ -311,7 +311,7 @@ def main() -> None:
             found[name] = failures(made, given.turns, True)
         with ring("fabric", bfd) as made:
             found[f"{name}, broadcasts"] = failures(made, given.turns, True, flooded=True)
-        if given.learn:
+        if given.learn and bfd == max(given.bfd):  # faster ones fail by themselves on a busy switch
             with ring("fabric", bfd, given.learn) as made:
                 key = f"{name}, {given.learn} new hosts a second"
                 found[key] = failures(made, given.turns, True)

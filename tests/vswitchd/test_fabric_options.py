@@ -440,6 +440,54 @@ def frames_of(arp: dhcp.Arp) -> bytes:
     return arp.frame()
 
 
+def test_neighbour_discovery_is_inspected(bed: Bed) -> None:
+    mac = int(bed.host(1).replace(":", ""), 16)
+    binding = {"mac": bed.host(1), "port": bed.ring.name(*THREE), "address": "2001:db8::7"}
+    bed.set({THREE: {"first_hop": {"nd_inspection": True}}}, bindings=[binding])
+    good, bad = (dhcp.advertisement(mac, f"2001:db8::{at}").frame for at in (7, 8))
+    tick = bed.ring.switch.in_pace()
+    wait_for(lambda: not bed.deliver(THREE, bad), "the guard", tick=tick)
+    wait_for(lambda: len(bed.deliver(THREE, good)) == 5, "the address", tick=tick)
+
+
+def test_servers_and_routers_of_other_ports_are_refused(bed: Bed) -> None:
+    """At one member no DHCP server, at another no router; the third may have both."""
+    bed.set(
+        {
+            ONE: {"first_hop": {"dhcp_server": False}},
+            THREE: {"first_hop": {"router": False}},
+        }
+    )
+    mac = int(bed.host(1).replace(":", ""), 16)
+    offer = dhcp.offer(mac, "10.0.0.66")
+    router = dhcp.router_advertisement(mac, dhcp.prefix_option("2001:db8::", 64)).frame
+    tick = bed.ring.switch.in_pace()
+    for frame, refused, passed in ((offer, ONE, THREE), (router, THREE, ONE)):
+        wait_for(lambda f=frame, at=refused: not bed.deliver(at, f), "the guard", tick=tick)  # type: ignore[misc]
+        for end in (passed, (2, 1)):
+            wait_for(lambda f=frame, at=end: len(bed.deliver(at, f)) == 5, "it", tick=tick)  # type: ignore[misc]
+
+
+def test_bindings_of_a_port_are_limited(bed: Bed) -> None:
+    """By requests of two guests at one member, which a server at another answers."""
+    guard = {"source_guard": "mac", "max_bindings": 1}
+    bed.set({ONE: {"first_hop": guard}})
+    first, second = (int(bed.host(at).replace(":", ""), 16) for at in (1, 2))
+    tick = bed.ring.switch.in_pace()
+
+    def bound(mac: int, address: str) -> list[str]:
+        bed.deliver(ONE, dhcp.request(mac, address))
+        bed.deliver(THREE, dhcp.ack(mac, address))
+        found = bed.ring.controller.get(f"/v1/bridges/{bed.ring.dpid}/bindings")["entries"]
+        return [each["address"] for each in found]
+
+    wait_for(lambda: bound(first, "10.0.0.9") == ["10.0.0.9"], "the first binding", tick=tick)
+    for _ in range(3):
+        assert bound(second, "10.0.0.10") == ["10.0.0.9"]
+    assert len(bed.deliver(ONE, bed.broadcast(1))) == 5
+    assert bed.deliver(ONE, bed.broadcast(2)) == {}
+
+
 def test_lldp(bed: Bed) -> None:
     """Neighbours are heard at each member, and links of the fabric are none of them."""
     bed.set({(2, 1): {"lldp": {"enabled": False}}}, lldp={"enabled": True, "tx_interval": 1})

@@ -51,6 +51,10 @@ class Beyond(Neighbour):
             f"options:tx_pcap={self._there}",
         )
 
+    def stop_stp(self) -> None:
+        """Send no BPDUs any more."""
+        self._switch.vsctl("set", "Bridge", self.name, "rstp_enable=false")
+
     def states(self) -> dict[int, str]:
         """The states of its ports, by the member where the cable ends."""
         shown = self._switch.appctl("rstp/show", self.name)
@@ -148,3 +152,74 @@ def test_one_cable_is_blocked_and_takes_over(
     wait_for(crossed, "frames to cross", tick=tick)
     record_property("healed", healed)
     print(f"healed after {healed * 1000:.0f} ms; with a link of the fabric {both * 1000:.0f} ms")
+
+
+def configure(ring: Ring, ports: dict[int, dict[str, Any]]) -> None:
+    """Set options of spanning tree at the fabric's ends of the cables."""
+    named = {f"s{member}/out{member}": {"stp": options} for member, options in ports.items()}
+    ring.configure(defaults={"stp": {"enabled": True}}, bridges={"pod": {"ports": named}})
+
+
+def wait_usable(ring: Ring, beyond: Beyond, cables: set[int]) -> None:
+    """Wait until these cables forward, and no other."""
+    tick = ring.switch.in_pace()
+    what = f"cables {cables} to forward"
+    wait_for(lambda: usable(ring, beyond) == cables, what, tick=tick, seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("option", "better", "worse", "priority"),
+    [("path_cost", 200, 20_000, LOW), ("priority", 16, 240, HIGH)],
+)
+def test_options_of_ports_at_two_members_decide_which_cable_forwards(
+    ring: Ring, beyond: Beyond, option: str, better: int, worse: int, priority: int
+) -> None:
+    """The cost decides at a bridge below the root, the priority at the root."""
+    configure(ring, {1: {option: worse}, 2: {option: better}})
+    beyond.start(priority)
+    wait_usable(ring, beyond, {2})
+    configure(ring, {1: {option: better}, 2: {option: worse}})
+    wait_usable(ring, beyond, {1})
+
+
+def test_a_port_with_restricted_role_is_never_root_port(ring: Ring, beyond: Beyond) -> None:
+    configure(ring, {1: {"restricted_role": True}, 2: {"path_cost": 100_000}})
+    beyond.start(LOW)
+    wait_usable(ring, beyond, {2})
+    configure(ring, {1: {"restricted_role": True}, 2: {"restricted_role": True}})
+    wait_usable(ring, beyond, set())
+
+
+def test_a_port_with_loop_guard_stays_closed_when_bpdus_cease(ring: Ring, beyond: Beyond) -> None:
+    """The other switch no longer takes part; its cables keep their carrier."""
+    configure(ring, {member: {"loop_guard": True} for member in CABLES})
+    beyond.start(LOW)
+    tick = ring.switch.in_pace()
+    wait_for(lambda: len(usable(ring, beyond)) == 1, "one cable to forward", tick=tick, seconds=60)
+    beyond.stop_stp()
+    closed = dict.fromkeys(CABLES, "discarding")
+    wait_for(lambda: states(ring) == closed, "both to close", tick=tick, seconds=60)
+
+
+def test_ports_that_detect_no_hosts_wait_for_the_forward_delay(ring: Ring) -> None:
+    """Without auto_edge and a point-to-point link nothing says sooner that no loop is there."""
+    slow = {"auto_edge": False, "point_to_point": "force-false"}
+    named = {ring.name(member, 1): {"stp": slow} for member in (1, 3)}
+    stp = {"enabled": True, "forward_delay": 4, "max_age": 6}
+    ring.configure(defaults={"stp": stp}, bridges={"pod": {"ports": named}})
+    tick = ring.switch.in_pace()
+    for member in (1, 3):
+        ring.members[member - 1].link(1, up=False)
+    wait_for(lambda: open_ports(ring, (1, 3)) == ["down", "down"], "no carrier", tick=tick)
+    begin = time.monotonic()
+    for member in (1, 3):
+        ring.members[member - 1].link(1, up=True)
+    wait_for(lambda: open_ports(ring, (1, 3)) == ["forwarding"] * 2, "both", tick=tick, seconds=30)
+    assert time.monotonic() - begin > 7
+
+
+def open_ports(ring: Ring, members: tuple[int, ...]) -> list[str]:
+    """The states of the first edge port of these members; "down" without a carrier."""
+    tree = ring.controller.get(f"/v1/bridges/{ring.dpid}/stp")
+    named = {port["name"]: port["state"] for port in tree["ports"]}
+    return [named.get(ring.name(member, 1), "down") for member in members]
