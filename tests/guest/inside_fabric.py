@@ -1,7 +1,8 @@
 """What runs inside the machine with the kernel datapath: python -m tests.guest.inside_fabric FILE.
 
-Makes a fabric of three bridges in a ring, with a host at each and a second one at the first.
-Writes to FILE, as JSON, what it saw.
+Makes a fabric of three bridges in a ring, with a host at each and a second one at the first, and
+then a Linux bond with LACP whose cables lead to the first two bridges.  Writes to FILE, as JSON,
+what it saw.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from pathlib import Path
 import yaml
 
 from tests.guest.inside import start_openvswitch
+from tests.guest.inside_lags import passes
+from tests.support.bonds import End, Mode
 from tests.support.controller import Controller
+from tests.support.kernelbonds import KernelSide
 from tests.support.lab import Host, Stream, frame, sh
 from tests.support.network import Network
 from tests.support.traffic import running, small_frames, tcp_mbps
@@ -25,6 +29,8 @@ MTU = 1600
 TAG, SECOND = bytes.fromhex("81006064"), bytes.fromhex("81000065")
 """VLAN tags: VLAN 100 with priority 3, and one inside."""
 ROUNDS = 3
+LAG, BONDED = "server", (1, 2)
+"""An aggregation, and the members with ports of it."""
 
 
 def made(network: Network) -> Controller:
@@ -33,7 +39,9 @@ def made(network: Network) -> Controller:
         f"s{at}": {"bridge": f"{dpid:016x}", "links": [f"{network.tag}l*"]}
         for at, dpid in enumerate(DPIDS, 1)
     }
-    controller = Controller(yaml.safe_dump({"fabrics": {"ring": {"members": members}}}))
+    bond = {"members": [f"s{at}/{plug(network, at)}" for at in BONDED], "rate": "fast"}
+    file = {"fabrics": {"ring": {"members": members}}, "bridges": {"ring": {"lags": {LAG: bond}}}}
+    controller = Controller(yaml.safe_dump(file))
     controller.start()
     switches = [network.switch(dpid) for dpid in DPIDS]
     for at, switch in enumerate(switches):
@@ -58,7 +66,7 @@ def wait_links(controller: Controller, count: int) -> None:
     wait_for(whole, f"{count} cables to carry frames", seconds=60)
 
 
-def passes(one: Host, other: Host, tags: bytes) -> bool:
+def passes_with(one: Host, other: Host, tags: bytes) -> bool:
     """Whether a frame with such tags arrives as it was sent, within five attempts."""
     plain = frame(other.mac, one.mac, b"tagged")
     tagged = (plain[:12] + tags + plain[12:]).ljust(64, b"\0")
@@ -69,6 +77,49 @@ def passes(one: Host, other: Host, tags: bytes) -> bool:
             if tagged in into.received():
                 return True
     return False
+
+
+def plug(network: Network, member: int) -> str:
+    """The interface of a member that leads to the bond."""
+    return f"{network.tag}b{member}"
+
+
+def bonded(network: Network) -> KernelSide:
+    """A host with a bond of Linux, whose cables lead to two members."""
+    side = KernelSide(9)
+    ends = [End(side.namespace, f"b{at}") for at in BONDED]
+    for at, end in zip(BONDED, ends, strict=True):
+        name = plug(network, at)
+        there = "peer", "name", end.interface, "netns", end.namespace
+        sh("ip", "link", "add", name, "up", "type", "veth", *there)
+        network.switches[at - 1].add_port(name)
+    side.take(ends, Mode("active", "fast"))
+    return side
+
+
+def wait_used(side: KernelSide, other: Host, count: int) -> None:
+    """Wait until the bond uses so many cables, and reaches a host."""
+    wait_for(lambda: len(side.used()) == count, f"{count} cables in use", seconds=60)
+    wait_for(lambda: side.host.reaches(other.ip), "the host to be reached", seconds=20)
+
+
+def bond_facts(network: Network) -> dict[str, object]:
+    """What a Linux bond at two members loses when a cable is pulled, and plugged in again."""
+    side, three = bonded(network), network.hosts[2]
+    try:
+        wait_used(side, three, 2)
+        found: dict[str, object] = {}
+        for what, state, count in (("pulled", "down", 1), ("plugged in", "up", 2)):
+            with Stream(three, side.host, 500) as there, Stream(side.host, three, 500) as back:
+                sh("ip", "link", "set", plug(network, 1), state)
+                wait_used(side, three, count)
+                there.more(300)
+                lost, doubled = there.lost() + back.lost(), there.doubled() + back.doubled()
+                found[what] = {"lost": lost, "doubled": doubled}
+        passes(side.host, three)
+        return found
+    finally:
+        side.close()
 
 
 def busy_flow(one: Host, other: Host) -> str | None:
@@ -83,7 +134,7 @@ def main() -> None:
     network: Network | None = None
     controller: Controller | None = None
     try:
-        for module in ("openvswitch", "bridge", "veth"):  # bridge brings IPv6
+        for module in ("openvswitch", "bridge", "veth", "bonding"):  # bridge brings IPv6
             sh("modprobe", module)
         sh("ip", "link", "set", "lo", "up")
         start_openvswitch()
@@ -93,7 +144,7 @@ def main() -> None:
         for host in (two, three, near):
             wait_for(lambda host=host: one.reaches(host.ip), "the hosts to meet", seconds=20)
         facts["pings"] = [one.reaches(two.ip6), two.reaches(three.ip), three.reaches(near.ip6)]
-        facts["tagged"] = [passes(one, two, tags) for tags in (TAG, TAG + SECOND)]
+        facts["tagged"] = [passes_with(one, two, tags) for tags in (TAG, TAG + SECOND)]
         with running(one, "ping", "-n", "-i", "0.1", two.ip):
             facts["flow"] = wait_for(lambda: busy_flow(one, two), "a flow in use", seconds=20)
         speed: dict[str, list[float]] = {}
@@ -108,6 +159,9 @@ def main() -> None:
             stream.more(500)
             facts["cut"] = {"lost": stream.lost(), "doubled": stream.doubled()}
         facts["after"] = [one.reaches(two.ip), two.reaches(three.ip)]
+        network.cables[0].restore()
+        wait_links(controller, 3)
+        facts["bond"] = bond_facts(network)
     except BaseException:
         said = "" if controller is None else controller.log_tail()
         facts["error"] = f"{traceback.format_exc()}\n{said}"

@@ -62,9 +62,8 @@ CASES = {
 }
 
 
-def passes(pair: Pair) -> None:
+def passes(one: Host, other: Host) -> None:
     """Every frame arrives once, both ways; broadcasts too, and none comes back."""
-    one, other = pair.left.host, pair.right.host
     with Stream(one, other) as there, Stream(other, one) as back:
         there.more(100)
         assert (there.lost(), back.lost()) == (0, 0)
@@ -120,9 +119,9 @@ def tried(ours: OfappSide, case: Case) -> Facts:
     peer = case.make()
     try:
         pair = Pair(ours, peer, mode=case.mine, right_mode=case.theirs)
-        passes(pair)
+        passes(pair.left.host, pair.right.host)
         facts: Facts = {"lost": pulled(pair)}
-        passes(pair)
+        passes(pair.left.host, pair.right.host)
         return facts
     except Exception:
         return {"error": f"{traceback.format_exc()}\n{peer.describe()}"}
@@ -145,7 +144,7 @@ def min_links(ours: OfappSide) -> Facts:
             wait_for(lambda w=wanted: peer.carries() is w, "Linux's to follow")
             seen.append([ours.lag()["up"], peer.carries()])
         pair.wait_all()
-        passes(pair)
+        passes(pair.left.host, pair.right.host)
         return {"up": seen}
     except Exception:
         return {"error": f"{traceback.format_exc()}\n{peer.describe()}"}

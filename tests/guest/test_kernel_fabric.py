@@ -19,7 +19,7 @@ from tests.support.uml import run_inside
 def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What was seen inside."""
     results = Path(tmp_path_factory.mktemp("fabric"))
-    run_inside("exec .venv/bin/python -m tests.guest.inside_fabric /results/facts", results, 300)
+    run_inside("exec .venv/bin/python -m tests.guest.inside_fabric /results/facts", results, 360)
     output = (results / "output").read_text()
     assert (results / "status").read_text().strip() == "0", output
     facts: dict[str, Any] = json.loads((results / "facts").read_text())
@@ -47,6 +47,14 @@ def test_a_cut_costs_little(facts: dict[str, Any], figure: Any) -> None:
     assert facts["cut"]["lost"] < 500
     assert facts["cut"]["doubled"] == 0
     assert facts["after"] == [True, True]
+
+
+def test_a_linux_bond_has_its_cables_at_two_members(facts: dict[str, Any], figure: Any) -> None:
+    """LACP sees one system; no frame comes twice, and no broadcast back."""
+    figure(f"a Linux bond at two members of a fabric, frames of 2 x 500 a second: {facts['bond']}")
+    assert {found["doubled"] for found in facts["bond"].values()} == {0}
+    assert facts["bond"]["pulled"]["lost"] < 500
+    assert facts["bond"]["plugged in"]["lost"] == 0
 
 
 @pytest.mark.parametrize("kind", ["tcp_mbps", "small_fps"])
