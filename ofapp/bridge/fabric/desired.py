@@ -30,6 +30,6 @@ class DesiredFabric:
     fabric: int
     member: int
     links: tuple[int, ...]
-    content: Content
-    shared: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    content: Content = field(hash=False)
+    shared: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
     tags_inside: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from ofapp.bridge.fabric.graph import Graph
-from ofapp.bridge.fabric.routes.paths import NextHops, next_hops
+from ofapp.bridge.fabric.routes.paths import NextHops, distances, next_hops
 from ofapp.bridge.fabric.routes.trees import Branch, tree
 
 
@@ -41,11 +41,12 @@ def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
     towards: dict[int, dict[int, NextHops]] = defaultdict(dict)
     trees: dict[int, dict[int, Branch]] = defaultdict(dict)
     programmed = graph.without(members=cut_off)
+    cost = {member: distances(programmed, member) for member in programmed.members}
     for member in graph.members:
         others = graph.without(members=cut_off - {member}) if member in cut_off else programmed
-        for source, hops in next_hops(others, member).items():
+        for source, hops in next_hops(others, member, cost.get(member)).items():
             towards[source][member] = hops
     for member in programmed.members:
-        for at, branch in tree(programmed, member).items():
+        for at, branch in tree(programmed, member, cost[member]).items():
             trees[at][member] = branch
     return {member: Part(towards[member], trees[member]) for member in programmed.members}

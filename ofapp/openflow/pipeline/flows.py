@@ -11,11 +11,13 @@ are made once, and are the same objects for all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.fabric.update import Content
 from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.ports.policies import PortPolicies
@@ -84,13 +86,20 @@ def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
     yield from (trap_flow(LACP, place, metered) for place in lacp_places(lag))
 
 
-def fabric_flows(fabric: DesiredFabric, metered: bool) -> Iterator[Flow]:
+def fabric_flows(fabric: DesiredFabric, metered: bool) -> tuple[Flow, ...]:
     """The flows of a fabric that belong to no port and no version.
 
     The one by which frames enter is the last.
     """
-    yield from (trap_flow(PROBE, place, metered) for place in probe_places(fabric))
-    yield from _checked(forwarding.fabric_flows(fabric))
+    used = Content({}, frozenset(), fabric.content.use)
+    return _fabric_flows(replace(fabric, content=used, shared={}), metered)
+
+
+@lru_cache(1 << 10)
+def _fabric_flows(fabric: DesiredFabric, metered: bool) -> tuple[Flow, ...]:
+    """Made once: a change of plan sends them to be compared three times."""
+    probes = (trap_flow(PROBE, place, metered) for place in probe_places(fabric))
+    return (*probes, *_checked(forwarding.fabric_flows(fabric)))
 
 
 def version_flows(version: forwarding.Version) -> Iterator[Flow]:

@@ -52,21 +52,32 @@ class NextHops:
                 return
 
 
-def next_hops(graph: Graph, to: int) -> Mapping[int, NextHops]:
-    """Return the hops towards `to` by member, without the members that cannot reach it."""
-    cost = distances(graph, to)
+def next_hops(
+    graph: Graph, to: int, known: Mapping[int, int] | None = None
+) -> Mapping[int, NextHops]:
+    """Return the hops towards `to` by member, without the members that cannot reach it.
+
+    known: `distances` to it, if they are.
+    """
+    least = distances(graph, to) if known is None else known
 
     def nearest(hop: Hop) -> tuple[int, Hop]:
-        return hop.cost + cost[hop.member], hop
+        return hop.cost + least[hop.member], hop
 
     return {
         member: NextHops(
-            tuple(hop for hop in graph.hops[member] if hop.cost + cost[hop.member] == cost[member]),
-            tuple(sorted(hops.red, key=nearest)),
-            tuple(sorted(hops.blue, key=nearest)),
+            tuple(
+                hop for hop in graph.hops[member] if hop.cost + least[hop.member] == least[member]
+            ),
+            _sorted(hops.red, nearest),
+            _sorted(hops.blue, nearest),
         )
         for member, hops in redundant_hops(graph, to).items()
     }
+
+
+def _sorted(hops: tuple[Hop, ...], nearest: Callable[[Hop], tuple[int, Hop]]) -> tuple[Hop, ...]:
+    return hops if len(hops) < 2 else tuple(sorted(hops, key=nearest))
 
 
 def distances(graph: Graph, to: int) -> Mapping[int, int]:

@@ -105,10 +105,14 @@ def _blocks(search: _Search) -> Mapping[int, _Block]:
 def _hops(graph: Graph, block: _Block, member: int) -> RedundantHops:
     numbers = block.numbers()
     number = numbers[member]
-    here = [hop for hop in graph.hops[member] if hop.member in numbers]
-    red = tuple(hop for hop in here if numbers[hop.member] < number)
+    red: list[Hop] = []
+    blue: list[Hop] = []
+    for hop in graph.hops[member]:
+        other = numbers.get(hop.member)
+        if other is not None:
+            (red if other < number else blue).append(hop)
     if member != block.last:
-        return RedundantHops(red, tuple(hop for hop in here if numbers[hop.member] > number))
+        return RedundantHops(tuple(red), tuple(blue))
     # The last number: blue goes to the first at once, and red by no link that blue uses.
-    blue = next(hop for hop in red if hop.member == block.first)
-    return RedundantHops(tuple(hop for hop in red if hop != blue) or (blue,), (blue,))
+    last = next(hop for hop in red if hop.member == block.first)
+    return RedundantHops(tuple(hop for hop in red if hop != last) or (last,), (last,))

@@ -29,9 +29,12 @@ class Branch:
     hops: tuple[Hop, ...]
 
 
-def tree(graph: Graph, root: int) -> Mapping[int, Branch]:
-    """Return the branches of a tree by member, without the members that it cannot reach."""
-    cost = distances(graph, root)
+def tree(graph: Graph, root: int, known: Mapping[int, int] | None = None) -> Mapping[int, Branch]:
+    """Return the branches of a tree by member, without the members that it cannot reach.
+
+    known: `distances` to the root, if they are.
+    """
+    cost = distances(graph, root) if known is None else known
     entries: dict[int, int | None] = {root: None}
     hops: dict[int, list[Hop]] = defaultdict(list)
     for member in cost:

@@ -94,7 +94,7 @@ class FabricWriter:
         new one of its number is added.
         """
         installed, content = self._installed, fabric.content
-        wanted = [*flows.fabric_flows(fabric, installed.metered)]
+        wanted = flows.fabric_flows(fabric, installed.metered)
         kept = {flow.identity for flow in wanted}
         unknown = installed.kept - content.kept
         gone = [
