@@ -25,6 +25,8 @@ from ofapp.openflow.pipeline.fabric.crossing import origin
 from ofapp.openflow.pipeline.meters import to_controller
 from ofapp.openflow.pipeline.table import Ingress, Table
 
+TAKEOVER = TableId.ADMISSION, 925
+"""Table and priority of the flow of a controller that takes a switch over."""
 _LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
 
 _RULES = (
@@ -62,7 +64,7 @@ _RULES = (
     ),
     rule(
         "takeover",
-        925,
+        TAKEOVER[1],
         "eth_dst",
         Feature.BASE,
         "The controller takes the switch over, and runs spanning tree here: BPDUs no longer pass. "
@@ -131,7 +133,7 @@ def takeover_flow(hello_time: float) -> Flow:
     that of a direct link to the root.
     """
     return Flow(
-        *(TableId.ADMISSION, 925, (TO_BRIDGES,), Feature.BASE),
+        *(*TAKEOVER, (TO_BRIDGES,), Feature.BASE),
         hard_timeout=trap_seconds(hello_time),
         notify_removal=False,
     )

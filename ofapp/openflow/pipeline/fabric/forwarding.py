@@ -130,7 +130,7 @@ _HOP_RULES = (
         "reg15",
         Feature.FABRIC,
         "No next hop is live: the nearest blue one all the same, whose port is in `reg14`. BFD "
-        "alone may say so, as ovs-vswitchd is busy. No blue frame can loop, by whatever links.",
+        "alone may say so, as ovs-vswitchd is busy. No blue frame can loop, by any of its links.",
         actions="address in-port output",
     ),
     rule(

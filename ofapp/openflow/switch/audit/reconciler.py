@@ -21,6 +21,7 @@ from ofapp.common.portions import Portions
 from ofapp.openflow.model.cookie import GENERATION, Feature, parse_cookie, serial_ports
 from ofapp.openflow.model.flow import Group, Meter
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.admission import TAKEOVER
 from ofapp.openflow.pipeline.chain import ports_of
 from ofapp.openflow.pipeline.entries import GroupNumbers, Key, desired_entries
 from ofapp.openflow.pipeline.flows import entry_flow
@@ -113,6 +114,7 @@ class Reconciler:
         answers = bodies(self._channel, *requests)
         every = (flow for body in answers for flow in read_flow_stats(body))
         flows = [flow for flow in every if flow.table != TableId.OWNER]
+        empty = all((flow.table, flow.priority) == TAKEOVER for flow in flows)
         groups = ask_groups(self._channel)
         meters = ask_meters(self._channel) if self._installed.metered else {}
         self._apply(self._counters.take_flows(flows))
@@ -123,7 +125,7 @@ class Reconciler:
             believed, port_states(flows, believed)
         ):
             LOG.info("bridge %s: spanning tree starts again", self._bridge.name)
-            for effects in self._bridge.restart_stp(not flows, time.monotonic):
+            for effects in self._bridge.restart_stp(empty, time.monotonic):
                 self._apply(effects)
                 self._rest()
         if adopt_static:
@@ -138,7 +140,7 @@ class Reconciler:
             changes = self._send(flows, groups, meters)
         if not first:
             self._bridge.addresses.count("mended", changes)
-        return bool(flows)
+        return not empty
 
     def _send(
         self, flows: list[FlowStats], groups: Mapping[int, Group], meters: Mapping[int, Meter]
