@@ -22,11 +22,12 @@ Way = tuple[TraceHop, ...]
 class _Found(NamedTuple):
     """A way, and its links."""
 
-    way: Way
-    links: tuple[Link, ...]
+    way: Way = ()
+    links: tuple[Link, ...] = ()
 
-
-_NONE = _Found((), ())
+    def then(self, after: _Found) -> _Found:
+        """This way, and another one from its end."""
+        return _Found(self.way + after.way, self.links + after.links)
 
 
 def trace(
@@ -61,16 +62,17 @@ def _shown(
     graph: Graph, find: Callable[[Graph], Iterator[_Found]]
 ) -> tuple[tuple[Way, ...], dict[tuple[str, str], tuple[Way, ...]]]:
     """Return the ways in a graph, and those after the failure of each link of the first way."""
-    first = next(find(graph), _NONE)
+
+    def found(left: Graph) -> tuple[_Found, ...]:
+        return tuple(islice(find(left), MOST_WAYS))
+
+    now = found(graph)
+    first = now[0] if now else _Found()
     after = {
-        (hop.out, hop.into): _ways(find(graph.without(links=[link])))
+        (hop.out, hop.into): tuple(each.way for each in found(graph.without(links=[link])))
         for hop, link in zip(first.way, first.links, strict=True)
     }
-    return _ways(find(graph)), after
-
-
-def _ways(found: Iterator[_Found]) -> tuple[Way, ...]:
-    return tuple(each.way for each in islice(found, MOST_WAYS))
+    return tuple(each.way for each in now), after
 
 
 class _Search:
@@ -87,7 +89,7 @@ class _Search:
         No colour can loop, so this ends.
         """
         if member == to:
-            yield _NONE
+            yield _Found()
             return
         part, here = self._plan.get(member), (member, to, colour)
         hops = None if part is None else part.towards.get(to)
@@ -95,9 +97,11 @@ class _Search:
             return
         dropped = True
         for now, hop in hops.choices(colour, lambda each: self._link(member, each) is not None):
+            step = self._step(member, hop, now)
+            assert step is not None
             for found in self.ways(hop.member, to, now):
                 dropped = False
-                yield self._after(member, hop, now, found)
+                yield step.then(found)
         if dropped:
             self._dead_ends.add(here)
 
@@ -107,22 +111,21 @@ class _Search:
         branch = None if part is None else part.trees.get(root)
         ends_here = True
         for hop in () if branch is None else branch.hops:
-            for found in self.branches(root, hop.member):
-                if self._link(member, hop) is not None:
-                    ends_here = False
-                    yield self._after(member, hop, Colour.GREEN, found)
-                elif around := next(self.ways(member, hop.member, Colour.GREEN), None):
-                    ends_here = False
-                    yield _Found(around.way + found.way, around.links + found.links)
+            step = self._step(member, hop, Colour.GREEN)
+            step = step or next(self.ways(member, hop.member, Colour.GREEN), None)
+            if step is not None:
+                ends_here = False
+                yield from map(step.then, self.branches(root, hop.member))
         if ends_here:
-            yield _NONE
+            yield _Found()
 
-    def _after(self, member: int, hop: Hop, colour: Colour, found: _Found) -> _Found:
-        """Put a hop before a way."""
+    def _step(self, member: int, hop: Hop, colour: Colour) -> _Found | None:
+        """The way of one hop, if its link carries frames."""
         link = self._link(member, hop)
-        assert link is not None
-        step = TraceHop(self._name(member, hop.port), self._name(hop.member, hop.entry), colour)
-        return _Found((step, *found.way), (link, *found.links))
+        if link is None:
+            return None
+        out, into = self._name(member, hop.port), self._name(hop.member, hop.entry)
+        return _Found((TraceHop(out, into, colour),), (link,))
 
     def _link(self, member: int, hop: Hop) -> Link | None:
         """The link of a hop; None if it has failed, or its cable leads to another port now."""

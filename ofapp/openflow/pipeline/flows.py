@@ -97,7 +97,7 @@ def fabric_flows(fabric: DesiredFabric, metered: bool) -> tuple[Flow, ...]:
 
 @lru_cache(1 << 10)
 def _fabric_flows(fabric: DesiredFabric, metered: bool) -> tuple[Flow, ...]:
-    """Made once: a change of plan sends them to be compared three times."""
+    """Made once: each change of plan asks for them three times."""
     probes = (trap_flow(PROBE, place, metered) for place in probe_places(fabric))
     return (*probes, *_checked(forwarding.fabric_flows(fabric)))
 

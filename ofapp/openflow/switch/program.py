@@ -106,8 +106,7 @@ class Program:
 
     def copy(self) -> Program:
         """A copy that later changes do not affect."""
-        flows, versions = Flows(self.flows), dict(self.versions)
-        return Program(flows, dict(self.groups), dict(self.meters), versions)
+        return Program(Flows(self.flows), dict(self.groups), dict(self.meters), dict(self.versions))
 
     def all_flows(self) -> Iterator[Flow]:
         """All flows, those of versions first: other flows lead there."""
@@ -224,10 +223,12 @@ def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
 
 def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:
     """The changes that turn `old` into `new`, neither of which may change meanwhile."""
-    versions = _compare(_other_flows(old, new), _other_flows(new, old), portions)
+    of_versions = _compare(_other_flows(old, new), _other_flows(new, old), portions)
     added, changed, removed = _compare(old.flows, new.flows, portions)
     return Changes(
-        *(versions[0] + added, versions[1] + changed, versions[2] + removed),
+        of_versions[0] + added,
+        of_versions[1] + changed,
+        of_versions[2] + removed,
         *_compare(old.groups, new.groups, portions),
         *_compare(old.meters, new.meters, portions),
     )

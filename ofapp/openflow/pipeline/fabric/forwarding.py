@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from ofapp.bridge.desired import Desired
@@ -255,7 +254,6 @@ def _choice(member: int, colour: Colour, ports: tuple[int, ...]) -> tuple[Action
     return live, SetRegister(Register.MEMBER, ports[0] if ports else NO_PORT)
 
 
-@lru_cache(1 << 10)
 def _branch(port: int, member: int) -> Action:
     """A copy for the next member of a tree."""
     way = ChooseInto((port,), None, Register.WAY)
@@ -263,9 +261,8 @@ def _branch(port: int, member: int) -> Action:
 
 
 def _detoured_flow(fabric: DesiredFabric) -> Flow:
-    here = Match(
-        *("eth_dst", to_member(fabric.fabric, fabric.member) | DETOUR, ANY_WAY & EXACT | DETOUR)
-    )
+    to = to_member(fabric.fabric, fabric.member) | DETOUR
+    here = Match("eth_dst", to, ANY_WAY & EXACT | DETOUR)
     go_on = (
         SetBits(_COLOUR, 0),
         SetBits(DESTINATION, 0),

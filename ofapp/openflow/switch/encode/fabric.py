@@ -135,14 +135,14 @@ class FabricWriter:
         removed: list[bytes] = []
         for number, version in wanted.items():
             old = have.get(number)
-            if old is None:
-                added += version_messages(version)
-            elif old != version:
-                added += version_messages(version)
+            if old == version:
+                continue
+            added += version_messages(version)
+            if old is not None:
                 left = {flow.identity for flow in flows.version_flows(version)}
                 gone = [flow for flow in flows.version_flows(old) if flow.identity not in left]
                 removed += map(codec.delete_flow, gone)
-                self._installed.removed += len(gone)
+                self._installed.deleted(gone)
         for number in sorted(have.keys() - wanted.keys() - kept):
             removed.append(codec.delete_version(number))
             self._installed.removed += len(have[number])
