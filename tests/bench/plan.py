@@ -7,53 +7,35 @@ change all members to it.  Beside it: encoding the same flows one by one, as a c
 from __future__ import annotations
 
 import argparse
-import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.graph import End, Graph, Link
+from ofapp.bridge.fabric.graph import Link
 from ofapp.bridge.fabric.update import Content, Updates
 from ofapp.openflow.pipeline.flows import version_flows
 from ofapp.openflow.switch.encode.fabric import FabricWriter
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
-
-LINKS_EACH = 3
-
-
-def graph(members: int) -> Graph:
-    """A connected graph with three links for each member, if there is room for so many."""
-    chance = random.Random(1)
-    pairs = [(chance.randrange(at), at) for at in range(1, members)]
-    while len(pairs) < LINKS_EACH * members:
-        one, other = chance.sample(range(members), 2)
-        pairs.append((one, other))
-    ports = dict.fromkeys(range(members), 0)
-    links = []
-    for one, other in pairs:
-        ports[one] += 1
-        ports[other] += 1
-        links.append(Link(End(one, ports[one]), End(other, ports[other])))
-    return Graph(tuple(range(members)), tuple(links))
+from tests.support.fabric import large_graph, link_ports
 
 
 class Fabric:
     """The controller's part for all members.  spent: seconds of processor time, by what for."""
 
     def __init__(self, members: int) -> None:
-        self.graph = graph(members)
+        self.graph = large_graph(members)
         self.spent: dict[str, float] = {}
         self.octets = 0
         self._now = 0.0
         self._updates = Updates(64)
         self._held: dict[int, Content] = {}
         self._installed = {at: Installed(metered=True) for at in self.graph.members}
-        self._links = {at: tuple(hop.port for hop in self.graph.hops[at]) for at in range(members)}
+        self._links = {at: link_ports(self.graph, at) for at in self.graph.members}
         self._updates.set_graph(self.graph, self._now)
         for member in self.graph.members:
             self._updates.connect(member, self._now)
@@ -103,12 +85,15 @@ class Fabric:
         self.spent[name] = self.spent.get(name, 0.0) + time.process_time() - begun
 
 
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.1f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tests/bench/run plan", description=__doc__)
     parser.add_argument("--members", type=int, nargs="*", default=[3, 20, 100])
     parser.add_argument("--turns", type=int, default=3, help="failures; the last one counts")
     given = parser.parse_args()
-    ms: Callable[[float], str] = lambda seconds: f"{1000 * seconds:.1f}"  # noqa: E731
     print("| members | links | plan | messages | confirmation | KiB | one by one | ratio |")
     print("| --: | --: | --: | --: | --: | --: | --: | --: |")
     for members in given.members:
@@ -116,10 +101,10 @@ def main() -> None:
         for turn in range(given.turns):
             fabric.fail(fabric.graph.links[turn])
         spent, beside = fabric.spent, fabric.one_by_one()
-        times = [ms(spent[name]) for name in ("plan", "messages", "confirmation")]
+        times = [_ms(spent[name]) for name in ("plan", "messages", "confirmation")]
         print(
             f"| {members} | {len(fabric.graph.links)} | {' | '.join(times)}"
-            f" | {fabric.octets // 1024} | {ms(beside)} | {beside / spent['messages']:.1f} |"
+            f" | {fabric.octets // 1024} | {_ms(beside)} | {beside / spent['messages']:.1f} |"
         )
 
 

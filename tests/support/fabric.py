@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ NUMBER = 9
 
 
 def graph(*cables: tuple[int, int]) -> Graph:
-    """Members from 1 on, each with its link ports from 1 in the order of its cables."""
+    """The members at the ends of cables, each with its link ports from 1 in their order."""
     ports: Counter[int] = Counter()
     links = []
     for one, other in cables:
@@ -25,6 +26,16 @@ def graph(*cables: tuple[int, int]) -> Graph:
         ports[other] += 1
         links.append(Link(End(one, ports[one]), End(other, ports[other])))
     return Graph(tuple(sorted(ports)), tuple(links))
+
+
+def large_graph(members: int) -> Graph:
+    """A connected graph of members from 0 on, with three links for each; always the same."""
+    chance = random.Random(1)
+    cables = [(chance.randrange(at), at) for at in range(1, members)]
+    while len(cables) < 3 * members:
+        one, other = chance.sample(range(members), 2)
+        cables.append((one, other))
+    return graph(*cables)
 
 
 def link_ports(graph: Graph, member: int) -> tuple[int, ...]:

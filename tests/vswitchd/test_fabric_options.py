@@ -35,6 +35,15 @@ class Bed:
         """The address of a host of this test."""
         return frames.host(self.first + number)
 
+    def mac(self, number: int) -> int:
+        """The same as a number."""
+        return int(self.host(number).replace(":", ""), 16)
+
+    def bindings(self) -> list[Any]:
+        """All bindings."""
+        found = self.ring.controller.get(f"/v1/bridges/{self.ring.dpid}/bindings")
+        return list(found["entries"])
+
     def set(self, ports: dict[End, Any] | None = None, **bridge: Any) -> None:
         """Configure ports and the bridge."""
         ring = self.ring
@@ -401,10 +410,10 @@ def test_an_aggregation_of_two_members_has_the_options_of_a_port(bed: Bed) -> No
 def test_guests_and_dhcp_across_members(bed: Bed) -> None:
     """The guest is at one member, its DHCP server at another; a third has another guest."""
     bed.set({ONE: {"trust": "guest"}, (2, 1): {"trust": "guest"}})
-    mac = int(bed.host(1).replace(":", ""), 16)
+    mac = bed.mac(1)
     packet = dhcp.ethernet(
         mac,
-        int(bed.host(2).replace(":", ""), 16),
+        bed.mac(2),
         0x0800,
         dhcp.ipv4("10.0.0.9", "10.0.0.1", dhcp.udp("10.0.0.9", "10.0.0.1", (9, 9), b"data")),
     )
@@ -421,12 +430,12 @@ def test_guests_and_dhcp_across_members(bed: Bed) -> None:
     wait_for(lambda: passes(THREE, dhcp.ack(mac, "10.0.0.9"), ONE), "the answer", tick=tick)
     wait_for(lambda: passes(ONE, packet, THREE), "the guest's frames", tick=tick)
     assert not bed.deliver((2, 1), packet)
-    (bound,) = bed.ring.controller.get(f"/v1/bridges/{bed.ring.dpid}/bindings")["entries"]
+    (bound,) = bed.bindings()
     assert (bound["port"]["name"], bound["address"]) == (bed.ring.name(*ONE), "10.0.0.9")
 
 
 def test_bindings_of_the_file(bed: Bed) -> None:
-    mac = int(bed.host(1).replace(":", ""), 16)
+    mac = bed.mac(1)
     binding = {"mac": bed.host(1), "port": bed.ring.name(*THREE), "address": "10.0.0.7"}
     bed.set({THREE: {"first_hop": {"arp_inspection": True}}}, bindings=[binding])
     good, bad = (dhcp.Arp(mac, sender, "10.0.0.1") for sender in ("10.0.0.7", "10.0.0.8"))
@@ -441,7 +450,7 @@ def frames_of(arp: dhcp.Arp) -> bytes:
 
 
 def test_neighbour_discovery_is_inspected(bed: Bed) -> None:
-    mac = int(bed.host(1).replace(":", ""), 16)
+    mac = bed.mac(1)
     binding = {"mac": bed.host(1), "port": bed.ring.name(*THREE), "address": "2001:db8::7"}
     bed.set({THREE: {"first_hop": {"nd_inspection": True}}}, bindings=[binding])
     good, bad = (dhcp.advertisement(mac, f"2001:db8::{at}").frame for at in (7, 8))
@@ -458,7 +467,7 @@ def test_servers_and_routers_of_other_ports_are_refused(bed: Bed) -> None:
             THREE: {"first_hop": {"router": False}},
         }
     )
-    mac = int(bed.host(1).replace(":", ""), 16)
+    mac = bed.mac(1)
     offer = dhcp.offer(mac, "10.0.0.66")
     router = dhcp.router_advertisement(mac, dhcp.prefix_option("2001:db8::", 64)).frame
     tick = bed.ring.switch.in_pace()
@@ -472,14 +481,13 @@ def test_bindings_of_a_port_are_limited(bed: Bed) -> None:
     """By requests of two guests at one member, which a server at another answers."""
     guard = {"source_guard": "mac", "max_bindings": 1}
     bed.set({ONE: {"first_hop": guard}})
-    first, second = (int(bed.host(at).replace(":", ""), 16) for at in (1, 2))
+    first, second = bed.mac(1), bed.mac(2)
     tick = bed.ring.switch.in_pace()
 
     def bound(mac: int, address: str) -> list[str]:
         bed.deliver(ONE, dhcp.request(mac, address))
         bed.deliver(THREE, dhcp.ack(mac, address))
-        found = bed.ring.controller.get(f"/v1/bridges/{bed.ring.dpid}/bindings")["entries"]
-        return [each["address"] for each in found]
+        return [each["address"] for each in bed.bindings()]
 
     wait_for(lambda: bound(first, "10.0.0.9") == ["10.0.0.9"], "the first binding", tick=tick)
     for _ in range(3):

@@ -69,10 +69,15 @@ def beyond(ring: Ring) -> Iterator[Beyond]:
     made._switch.vsctl("--if-exists", "del-br", made.name)
 
 
+def states_by_name(ring: Ring) -> dict[str, str]:
+    """The states of the fabric's ports."""
+    tree = ring.controller.get(f"/v1/bridges/{ring.dpid}/stp")
+    return {port["name"]: port["state"] for port in tree["ports"]}
+
+
 def states(ring: Ring) -> dict[int, str]:
     """The states of the fabric's ends of the cables."""
-    tree = ring.controller.get(f"/v1/bridges/{ring.dpid}/stp")
-    named = {port["name"]: port["state"] for port in tree["ports"]}
+    named = states_by_name(ring)
     return {member: named.get(f"s{member}/out{member}", "none") for member in CABLES}
 
 
@@ -220,6 +225,5 @@ def test_ports_that_detect_no_hosts_wait_for_the_forward_delay(ring: Ring) -> No
 
 def open_ports(ring: Ring) -> set[int]:
     """Those of s1 and s3 whose first edge port forwards."""
-    tree = ring.controller.get(f"/v1/bridges/{ring.dpid}/stp")
-    named = {port["name"]: port["state"] for port in tree["ports"]}
+    named = states_by_name(ring)
     return {member for member in (1, 3) if named.get(ring.name(member, 1)) == "forwarding"}

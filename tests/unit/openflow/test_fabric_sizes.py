@@ -7,43 +7,29 @@ that they are removed, and frames to hosts that come in addition flood.
 
 from __future__ import annotations
 
-import random
-
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.graph import Graph
 from ofapp.bridge.fabric.plan import plan
 from ofapp.bridge.fabric.update import Content
 from ofapp.bridge.fabric.view.conversations import MOST
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.switch.installed import Installed
-from tests.support.fabric import NUMBER, desired_at
-from tests.unit.bridge.fabric.graphs import graph
+from tests.support.fabric import NUMBER, desired_at, large_graph, link_ports
 from tests.unit.openflow.test_fabric import edge
 
-MEMBERS, LINKS, HOSTS = 100, 300, 100_000
+MEMBERS, HOSTS = 100, 100_000
 MOST_FLOWS = 25_000
 VERSIONS = 3
 """Two in an update; one more that a member uses which is cut off."""
 
 
-def large() -> Graph:
-    """A connected graph of 100 members and 300 links."""
-    chance = random.Random(1)
-    cables = [(chance.randrange(at), at) for at in range(1, MEMBERS)]
-    while len(cables) < LINKS:
-        one, other = chance.sample(range(MEMBERS), 2)
-        cables.append((one, other))
-    return graph(MEMBERS, cables)
-
-
 def test_a_switch_has_at_most_25_000_flows_with_100_switches_and_100_000_hosts() -> None:
-    whole = large()
+    whole = large_graph(MEMBERS)
     parts = plan(whole)
     busiest = max(whole.members, key=lambda member: len(whole.hops[member]))
-    links = tuple(hop.port for hop in whole.hops[busiest])
+    links = link_ports(whole, busiest)
     content = Content(dict.fromkeys(range(VERSIONS), parts[busiest]), frozenset(), 0)
     fabric = DesiredFabric(NUMBER, busiest, links, content)
     program = Installed(metered=True).wanted(desired_at(edge(), fabric))

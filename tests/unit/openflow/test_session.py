@@ -144,13 +144,13 @@ def start(channel: Any, handled: list[Any] | None = None) -> Session:
     return made
 
 
-class Free:
-    """Ownership of a switch that no other controller wants."""
+class Granted:
+    """This controller may be master of the switch."""
 
     def acquire(self) -> None:
         return None
 
-    def renew(self, lost: Callable[[], None]) -> None:
+    def renew(self, _lost: Callable[[], None]) -> None:
         pass
 
     def release(self) -> None:
@@ -163,7 +163,7 @@ def test_a_controller_that_takes_a_switch_over_stops_bpdus_before_it_asks_for_an
 ) -> None:
     """A neighbour would take what passes for a direct link to the root."""
     bridge = Bridge(1, BridgeParams(stp=StpParams() if stp else None))
-    made = Session(channel, bridge, lambda _bridge, _notice: None, Free(), False)
+    made = Session(channel, bridge, lambda _bridge, _notice: None, Granted(), False)
     made.start()
     hub.sleep(0)
     hub.sleep(0)
@@ -322,19 +322,6 @@ def test_one_that_has_ended_is_not_left_to_the_garbage_collector(channel: Any) -
         assert [part() for part in gone] == [None] * 5
     finally:
         gc.enable()
-
-
-class Granted:
-    """This controller may be master of the switch."""
-
-    def acquire(self) -> None:
-        return None
-
-    def renew(self, _lost: Callable[[], None]) -> None:
-        pass
-
-    def release(self) -> None:
-        pass
 
 
 def test_one_that_waits_for_its_switch_when_it_ends_is_freed_as_well(channel: Any) -> None:
