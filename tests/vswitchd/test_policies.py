@@ -32,6 +32,7 @@ bridges:
       2: {hairpin: true, vlan: {trunk: [7], native: 7}}
       3: {vlan: 7}
   "0000000000000064": {ports: {1: {storm: {broadcast: 10, multicast: 5, unknown_unicast: 20}}}}
+  "0000000000000067": {ports: {1: {storm: {unknown_unicast: 20}}}}
   "0000000000000065":
     ports: {2: {vlan: 7}, 3: {vlan: {trunk: [7]}}}
     mirrors: {watch: {to: span, ingress: [spied], egress: [spied]}}
@@ -48,11 +49,13 @@ def controller(controller_factory: Callable[[str], Controller]) -> Controller:
 def make(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[..., Bridge]]:
     made: list[Bridge] = []
 
-    def connected(dpid: int, ports: int = 3, **names: int) -> Bridge:
+    def connected(dpid: int, ports: int = 3, down: int | None = None, **names: int) -> Bridge:
         bridge = vswitchd.add_bridge(ports=ports, dpid=dpid)
         made.append(bridge)
         for name, number in names.items():
             bridge.add_port(number, name)
+        if down is not None:
+            bridge.link(down, up=False)
         controller.connect(bridge)
         return bridge
 
@@ -172,6 +175,14 @@ class TestStorms:
         wait_for(lambda: controller.events(events), "the storm to be told", tick=bridge.switch.step)
         bridge.switch.warp(2)
         assert bridge.send(1, frame) == {2, 3, LOCAL}
+
+    def test_the_link_comes_up_after_the_flows_were_set(self, make: Callable[..., Bridge]) -> None:
+        """Frames to unknown hosts pass at once, not only after the next comparison."""
+        bridge = make(0x67, down=1)
+        bridge.link(1, up=True)
+        frame = frames.ethernet(frames.BROADCAST, A)
+        wait_for(lambda: bridge.send(1, frame) == {2, 3, LOCAL}, "the port to open")
+        assert bridge.send(1, frames.ethernet(frames.host(77), A)) == {2, 3, LOCAL}
 
 
 class TestMirrors:

@@ -96,6 +96,11 @@ class PortPolicies:
         )
 
     @property
+    def limits_unknown(self) -> bool:
+        """Whether storm control limits the unknown unicast of a present port, up or down."""
+        return any(each.policy.storm.unknown_unicast is not None for each in self._params.values())
+
+    @property
     def plain(self) -> bool:
         """Whether unicast frames leave every port without egress checks and tag changes."""
         return not self.aware and not any(map(self.guarded, self._params))
@@ -115,6 +120,10 @@ class PortPolicies:
     def vlans(self, number: int) -> PortVlans:
         """A port's VLANs."""
         return self._vlans.get(number, TRANSPARENT)
+
+    def has(self, number: int) -> bool:
+        """Whether the port is present and takes part."""
+        return number in self._vlans
 
     def takes_part(self, number: int) -> bool:
         """Whether the port bridges at all; one that is a monitor or shut down does not."""

@@ -36,13 +36,14 @@ _RULES = (
 
 
 def floods_by_table(desired: Desired, metered: bool) -> bool:
-    """Whether frames flood by way of this table, and not straight through the one group."""
+    """Whether frames flood by way of this table, and not straight through the one group.
+
+    The state of a port does not matter: it may open without any other change.
+    """
     return (
         desired.port_policies.aware
         or desired.protocols.get("fabric") is not None
-        or (
-            metered and any(port.policy.storm.unknown_unicast is not None for port in desired.ports)
-        )
+        or (metered and desired.port_policies.limits_unknown)
     )
 
 
@@ -65,8 +66,10 @@ def flood_groups(
 ) -> Iterator[Group]:
     """Everything that floods, by class of VLANs; ports that are not `forwarding` get nothing.
 
-    touched: only those that one of these ports is a member of.
+    touched: only those that one of these ports is a member of, or was before it was removed.
     """
+    if touched is not None and not all(map(policies.has, touched)):
+        touched = None
 
     def group(number: int, vid: int, members: frozenset[int]) -> Iterator[Group]:
         if touched is None or members & touched:

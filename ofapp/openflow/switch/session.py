@@ -354,6 +354,13 @@ class Session(Generic[AnyBridge]):
         self._ask_barrier(answered, urgent)
         return True
 
+    def stay_behind(self, ahead: bool) -> None:
+        """Compare the switch with its bridge only while the bridge is not ahead of all of it.
+
+        ahead: effects of the bridge wait for other switches before they come here.
+        """
+        self._queue.ahead = ahead
+
     def carried_out(self, patience: float) -> bool:
         """Wait until the switch has carried out all; False when it does not answer in time."""
         done = hub.Event()

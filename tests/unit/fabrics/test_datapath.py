@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,15 +21,18 @@ from ofapp.bridge.effects import (
     ForFabric,
     InLine,
     OnMember,
+    Reprogram,
     SendFrame,
+    SetLag,
     SetRate,
     StateChanged,
 )
-from ofapp.bridge.fabric.effects import SetFabric
+from ofapp.bridge.fabric.effects import SetFabric, SetShared
 from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
 from ofapp.bridge.fabric.update import Content
 from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortCount
@@ -97,6 +101,9 @@ class FakeSession:
         asked, self.asked = self.asked, []
         for done in asked:
             done()
+
+    def stay_behind(self, ahead: bool) -> None:
+        self.ahead = ahead
 
     def status(self) -> DatapathStatus:
         held = {"learning": {1: 4, 3: 5}}
@@ -171,6 +178,36 @@ def test_a_port_opens_when_those_that_close_are_closed_at_all_members(bed: Bed) 
     one.confirmed()
     two.confirmed()
     assert SetPortState(1, PortState.FORWARDING) in two.applied
+
+
+def test_a_member_is_programmed_as_a_whole_when_all_others_have_closed_their_ports(
+    bed: Bed,
+) -> None:
+    """Two members' ports are an aggregation, which is dissolved: each is a port by itself then.
+
+    Nor is a member compared with the bridge before.
+    """
+    bridge = bed.datapath.bridge
+    lags = {"bond": LagParams(("s1/p1", "s2/p1"), lacp="off")}
+    bed.datapath.apply(bridge.set_params(replace(bridge.params, lags=lags), 0.0))
+    members = bed.join(1, 1, 2), bed.join(2, 1, 2)
+    while any(member.asked for member in members):
+        for member in members:
+            member.confirmed()
+    for member in members:
+        member.applied.clear()
+    bed.datapath.apply(bridge.set_params(replace(bridge.params, lags={}), 1.0))
+    assert [type(effect) for effect in members[0].applied] == [SetLag, SetShared]
+    for member in members:
+        assert Reprogram() not in member.applied
+        assert member.ahead
+    while any(member.asked for member in members):
+        for member in members:
+            member.confirmed()
+    for member in members:
+        assert member.applied.count(Reprogram()) == 1
+        assert not member.ahead
+    assert SetPortState(1, PortState.FORWARDING) in members[0].applied
 
 
 def test_frames_of_links_wait_for_nothing(bed: Bed) -> None:

@@ -32,7 +32,7 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import flows as pipeline
 from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.switch.audit import comparison, reconciler
-from ofapp.openflow.switch.audit.reconciler import MOST_LATE, Reconciler
+from ofapp.openflow.switch.audit.reconciler import MOST_LATE, OvertakenError, Reconciler
 from ofapp.openflow.switch.program import program
 from ofapp.openflow.switch.queue import delivery
 from ofapp.openflow.switch.queue.delivery import State
@@ -272,6 +272,24 @@ def test_a_bridge_that_changes_as_a_whole_is_looked_at_once_more(known: bool) ->
     setting.look()
     setting.assert_in_line()
     assert len(setting.switch.flows) > MOST_LATE
+
+
+def test_a_bridge_that_waits_for_other_switches_is_not_compared_with_this_switch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    setting = Setting(FEW)
+    setting.look()
+    monkeypatch.setattr(reconciler, "AGAIN", (0.0,))
+    setting.session.stay_behind(True)
+    setting.bridge.put_port(port(1, up=False), 1.0)  # its effects wait
+    before = {**setting.switch.flows}
+    with pytest.raises(OvertakenError):
+        setting.look()
+    assert setting.switch.flows == before
+    setting.session.stay_behind(False)
+    setting.look()
+    setting.assert_in_line()
+    assert setting.switch.flows != before
 
 
 def test_a_bridge_that_never_rests_is_brought_in_line_all_the_same() -> None:

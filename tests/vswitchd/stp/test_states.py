@@ -56,6 +56,24 @@ def test_each_state_lets_through_what_it_should_and_never_a_bpdu(
     assert bridge.send(2, frames.ethernet(host, frames.host(3))) == {1}
 
 
+def test_a_port_that_was_removed_and_added_again_sends_nothing_until_it_forwards(
+    make: Callable[[str], Bridge], controller: Controller
+) -> None:
+    bridge = make("states")
+    hello = frames.ethernet(frames.BROADCAST, frames.host(3))
+    for number in (1, 2):
+        wait_state(controller, bridge, number, "forwarding")
+    name = bridge.port_name(1)
+    bridge.del_port(1)
+    wait_for(lambda: 1 not in bridge.groups()[1], "the port to leave the flood group")
+    bridge.add_port(1, name)
+    wait_state(controller, bridge, 1, "discarding")
+    assert bridge.send(2, hello) == {LOCAL}
+    assert in_datapath(bridge, 1) == "discarding", "it was over too soon to have tested anything"
+    wait_state(controller, bridge, 1, "forwarding")
+    assert bridge.send(2, hello) == {1, LOCAL}
+
+
 def test_bpdus_of_an_edge_port_are_heard_and_end_its_being_one(
     make: Callable[[str], Bridge], controller: Controller
 ) -> None:

@@ -89,6 +89,7 @@ class FabricDatapath:
         self._fault = fault
         self._sessions: dict[int, MemberSession] = {}
         self._steps = Steps()
+        self._ahead = False  # steps wait, as the sessions know
         self._contents: dict[int, Content] = {}  # to be sent, by member
         self._uses: dict[int, int | None] = {}  # by member, as sent last
         self._written_contents = 0  # how many
@@ -109,6 +110,7 @@ class FabricDatapath:
         """Make the session of a member that has connected, which is to be started."""
         view = self.fabric.view(member)
         session = Session(channel, view, partial(self._notice, member), ownership, False)
+        session.stay_behind(self._ahead)
         self._sessions[member] = session
         if not self._loops:
             self._loops = [hub.keep(self._fault, loop) for loop in (self._run, self._write)]
@@ -259,6 +261,10 @@ class FabricDatapath:
             for member in step.confirm:
                 done = partial(self._confirmed, member, step.number)
                 self._ask(self._sessions.get(member), done, in_effect=True)
+        if self._ahead == self._steps.idle:
+            self._ahead = not self._steps.idle
+            for session in self._sessions.values():
+                session.stay_behind(self._ahead)
         if self._steps.overrun:
             for member in self._steps.awaited & self._sessions.keys():
                 self._sessions[member].channel.close()

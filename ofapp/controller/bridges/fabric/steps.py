@@ -2,6 +2,9 @@
 
 The queue is asked and calls nothing.  A step may be sent when all members that are in the one
 before have confirmed that they have carried theirs out, or are not connected any more.
+
+A `Reprogram` is sent with the last step: the bridge is ahead of its members until then, and a
+member's port would open before a port at another member is closed.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from collections import deque
 from collections.abc import Container
 from typing import NamedTuple
 
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, Reprogram
 from ofapp.bridge.fabric.view.split import Step
 
 MOST_WAITING = 1 << 16
@@ -60,6 +63,7 @@ class Steps:
         step = self._waiting.popleft()
         self._number += 1
         if self._waiting:
+            _postpone(step, self._waiting[-1])
             self.awaited = {member for member in step if member in running}
         return Next(step, frozenset(self.awaited), self._number)
 
@@ -83,3 +87,11 @@ class Steps:
     def overrun(self) -> bool:
         """Whether more waits than the members can be behind."""
         return sum(len(own) for step in self._waiting for own in step.values()) > MOST_WAITING
+
+
+def _postpone(step: dict[int, list[Effect]], last: dict[int, list[Effect]]) -> None:
+    """Leave each `Reprogram` of a step for the last step that waits (see `until_barrier`)."""
+    for member, effects in step.items():
+        if Reprogram() in effects:
+            step[member] = [effect for effect in effects if effect != Reprogram()]
+            last.setdefault(member, []).append(Reprogram())

@@ -118,7 +118,8 @@ class Reconciler:
         groups = ask_groups(self._channel)
         meters = ask_meters(self._channel) if self._installed.metered else {}
         self._apply(self._counters.take_flows(flows))
-        changed = self._queue.waits or self._installed.program != before
+        waits = self._queue.waits or self._queue.ahead
+        changed = waits or self._installed.program != before
         if changed and not first:
             raise OvertakenError("the bridge changes faster than its switch can be compared")
         if believed is not None and not self._bridge.stp.settled_on(

@@ -101,11 +101,13 @@ class DeliveryQueue:
     """Effects of one bridge on one connection.
 
     deletes: those that can wait; flow: how much the switch takes.
+    ahead: the bridge has effects for this switch that wait for other switches.
     """
 
     def __init__(self, bridge: SwitchBridge, flow: FlowControl) -> None:
         self.deletes = DeferredDeletes(bridge.addresses)
         self.state = State.CLOSED
+        self.ahead = False
         self._ports = bridge.ports
         self._flow = flow
         self._waiting: list[Effect] = []  # for a barrier's reply, or until it is open
