@@ -122,7 +122,7 @@ class PortPolicies:
         return self._vlans.get(number, TRANSPARENT)
 
     def has(self, number: int) -> bool:
-        """Whether the port is present and takes part."""
+        """Whether the port is present and bridges frames."""
         return number in self._vlans
 
     def takes_part(self, number: int) -> bool:
