@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ofapp.common.http_client import UNIX
 from ofapp.common.places import API_SOCKET, API_URL, answers
 
 if TYPE_CHECKING:
     import ssl
 
-    import httpx
-
 LOCAL = "local"
 """Stands for the controller on this machine: its socket if that answers, else `API_URL`."""
-UNIX = "unix:"
 TOKEN = "OFAPP_TOKEN"
 
 
@@ -67,51 +64,24 @@ CREDENTIALS: ContextVar[Credentials] = ContextVar("credentials", default=_NONE)
 """Credentials of the command that runs."""
 
 
-def connect(url: str) -> tuple[str, httpx.Client]:
-    """The base URL and an HTTP client; AccessError."""
-    import httpx
-
-    credentials = CREDENTIALS.get()
-    headers = credentials.headers()
-    if url == LOCAL:
-        url = f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
-    if not url.startswith("https:"):  # compression costs more than it saves
-        headers = {**headers, "Accept-Encoding": "identity"}
-    if url.startswith(UNIX):
-        transport = httpx.HTTPTransport(uds=url.removeprefix(UNIX))
-        return "http://localhost", httpx.Client(timeout=30, transport=transport, headers=headers)
-    trust = credentials.trust() if url.startswith("https:") else True
-    # No proxy from the environment: the controller may be on this machine.
-    made = httpx.Client(timeout=30, trust_env=False, headers=headers, verify=trust)
-    return url.rstrip("/"), made
+def locate(url: str) -> str:
+    """The URL of the controller that `local` stands for; others as they are."""
+    if url != LOCAL:
+        return url
+    return f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
 
 
 def unreachable(error: Exception) -> tuple[str, str]:
-    """Why there is no answer, and what to do, without errno and OpenSSL's names.
-
-    error: httpx's, which has the socket's error as its cause's cause.
-    """
+    """Why there is no answer, and what to do, without errno and OpenSSL's names."""
     import ssl
 
-    causes = list(_causes(error))
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            reason = f"its certificate is not trusted: {cause.verify_message}"
-            return reason, "give the CA that signed it with --api-ca or OFAPP_API_CA"
-        if isinstance(cause, ssl.SSLError):
-            text = (cause.reason or str(cause)).replace("_", " ").lower()
-            return (
-                f"TLS failed: {text}",
-                "does it serve https? --api or OFAPP_API say http or https",
-            )
-    socket = next((cause for cause in causes if isinstance(cause, OSError)), None)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = f"its certificate is not trusted: {error.verify_message}"
+        return reason, "give the CA that signed it with --api-ca or OFAPP_API_CA"
+    if isinstance(error, ssl.SSLError):
+        text = (error.reason or str(error)).replace("_", " ").lower()
+        return f"TLS failed: {text}", "does it serve https? --api or OFAPP_API say http or https"
     reason = str(error) or type(error).__name__
-    if socket is not None and socket.errno is not None:  # negative: of getaddrinfo(3)
-        reason = os.strerror(socket.errno) if socket.errno > 0 else socket.strerror or reason
+    if isinstance(error, OSError) and error.errno is not None:  # negative: of getaddrinfo(3)
+        reason = os.strerror(error.errno) if error.errno > 0 else error.strerror or reason
     return reason, "does ofapp-manager run? --api or OFAPP_API say where"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

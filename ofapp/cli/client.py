@@ -1,24 +1,18 @@
-"""The REST API as the commands see it: JSON, pages, and one line for each error.
-
-httpx takes as long to load as all the rest.  So it is imported only for requests, and help and
-completion stay fast.
-"""
+"""The REST API as the commands see it: JSON, pages, and one line for each error."""
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
-from ofapp.cli.access import LOCAL, AccessError, connect, unreachable
+from ofapp.cli.access import CREDENTIALS, LOCAL, AccessError, locate, unreachable
 from ofapp.cli.output import say
-
-if TYPE_CHECKING:
-    import httpx
-    from httpx_sse import ServerSentEvent
+from ofapp.common.http_client import connection
 
 Json = dict[str, Any]
 Query = Mapping[str, str | int | None]
@@ -29,6 +23,16 @@ MISSED = "events.missed"
 
 RETRY = 1.0
 """Seconds between attempts to reach the controller again."""
+SILENCE = 30.0
+"""Seconds without an answer after which a request has failed."""
+
+
+class Message(NamedTuple):
+    """A message of a stream of events (`text/event-stream`); id: the last one that was given."""
+
+    event: str
+    data: str
+    id: str
 
 
 class ApiError(Exception):
@@ -50,11 +54,14 @@ class Client:
     """One controller.  url: http:, https:, `unix:` and the path of its socket, or `local`."""
 
     def __init__(self, url: str) -> None:
+        self._url = locate(url)
+        self._place = url if url != LOCAL else self._url
+        credentials = CREDENTIALS.get()
         try:
-            self._url, self._http = connect(url)
+            self._headers = credentials.headers()
+            self._trust = credentials.trust() if self._url.startswith("https:") else None
         except AccessError as error:
             raise ApiError(str(error)) from None
-        self._place = url if url != LOCAL else self._url
 
     def get(self, path: str, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -62,7 +69,7 @@ class Client:
 
     def text(self, path: str) -> str:
         """The answer's body as it is; ApiError."""
-        return self._request("GET", path, None).text
+        return self._read("GET", path).decode("utf-8", "replace")
 
     def put(self, path: str, body: Json | None = None, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -70,9 +77,10 @@ class Client:
 
     def patch(self, path: str, body: Json) -> Json:
         """The answer's body; ApiError, also if another client changes the same at that time."""
-        seen = self._request("GET", _settings_path(path), None).headers.get("ETag")
+        with self._request("GET", _settings_path(path)) as answer:
+            seen = answer.getheader("ETag")
         headers = {} if seen is None else {"If-Match": seen}
-        return self._content(self._request("PATCH", path, None, body, headers))
+        return self._content(self._read("PATCH", path, None, body, headers))
 
     def post(self, path: str, query: Query | None = None, body: Json | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -162,58 +170,74 @@ class Client:
                     say(f"ofapp: {error}; waiting for it", err=True)
                 time.sleep(RETRY)
 
-    def _stream(self, path: str, query: Query, last: str) -> Iterator[ServerSentEvent]:
-        """Events of a stream; comments and bare ids have no data."""
-        from httpx_sse import connect_sse
-
-        headers = {"Last-Event-ID": last} if last else {}
-        url, params = self._url + path, _given(query)
-        with (
-            self._errors(),
-            connect_sse(self._http, "GET", url, params=params, headers=headers) as source,
-        ):
-            if source.response.is_error:
-                source.response.read()
-                raise ApiError(_refusal(source.response), source.response.status_code)
-            yield from source.iter_sse()
+    def _stream(self, path: str, query: Query, last: str) -> Iterator[Message]:
+        """Events of a stream; bare ids have no data."""
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        with self._request("GET", path, query, None, headers) as answer:
+            yield from _messages(answer, last)
         raise LostError(f"the controller at {self._place} has ended the stream")
 
+    @contextmanager
     def _request(
         self,
         method: str,
         path: str,
-        query: Query | None,
+        query: Query | None = None,
         body: Json | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> httpx.Response:
-        with self._errors():
-            answer = self._http.request(
-                method, self._url + path, params=_given(query or {}), json=body, headers=headers
-            )
-        if answer.is_error:
-            raise ApiError(_refusal(answer), answer.status_code)
-        return answer
+    ) -> Iterator[http.client.HTTPResponse]:
+        """The answer to a request, open while the context is; ApiError."""
+        whole = {**self._headers, **(headers or {}), "Connection": "close"}
+        content = None
+        if body is not None:
+            content, whole["Content-Type"] = json.dumps(body).encode(), "application/json"
+        given = urlencode({k: v for k, v in (query or {}).items() if v is not None})
+        try:
+            opened, base = connection(self._url, SILENCE, self._trust)
+            try:
+                opened.request(method, f"{base}{path}{given and f'?{given}'}", content, whole)
+                answer = opened.getresponse()
+                if answer.status >= 400:
+                    what = _refusal(f"{method} {self._url}{path}", answer)
+                    raise ApiError(what, answer.status)
+                yield answer
+            finally:
+                opened.close()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason, fix = unreachable(error)
+            what = f"no answer from the controller at {self._place}: {reason}"
+            raise LostError(f"{what} ({fix})") from None
+
+    def _read(self, *request: Any) -> bytes:
+        with self._request(*request) as answer:
+            return answer.read()
 
     def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
-        return self._content(self._request(method, path, query, body))
+        return self._content(self._read(method, path, query, body))
 
-    def _content(self, answer: httpx.Response) -> Json:
+    def _content(self, answer: bytes) -> Json:
         try:
-            content: Json = answer.json() if answer.content else {}
+            content: Json = json.loads(answer) if answer else {}
         except ValueError:
             raise ApiError(f"the server at {self._place} is not ofapp") from None
         return content
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        import httpx
 
-        try:
-            yield
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason, fix = unreachable(error)
-            what = f"no answer from the controller at {self._place}: {reason}"
-            raise LostError(f"{what} ({fix})") from None
+def _messages(lines: Iterable[bytes], last: str) -> Iterator[Message]:
+    """The messages of a stream of events (the fields of WHATWG HTML 9.2.6); `retry` is ignored."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        if text:  # without a field it is a comment
+            field, _, value = text.partition(":")
+            value = value.removeprefix(" ")
+            before = fields.get(field) if field == "data" else None
+            fields[field] = value if before is None else f"{before}\n{value}"
+            continue
+        last = fields.get("id", last)
+        if fields.keys() & {"event", "data", "id"}:
+            yield Message(fields.get("event", "message"), fields.get("data", ""), last)
+        fields = {}
 
 
 def path_of(bridge: Json, *below: str | int) -> str:
@@ -237,15 +261,11 @@ def report_silent(answer: Json) -> None:
         say(f"ofapp: without the bridges of member {one['member']}: {one['reason']}", err=True)
 
 
-def _given(query: Query) -> dict[str, str | int]:
-    return {name: value for name, value in query.items() if value is not None}
-
-
-def _refusal(answer: httpx.Response) -> str:
+def _refusal(request: str, answer: http.client.HTTPResponse) -> str:
     try:
-        return str(answer.json()["detail"])
+        return str(json.loads(answer.read())["detail"])
     except (ValueError, KeyError, TypeError):
-        return f"{answer.request.method} {answer.url}: {answer.status_code} {answer.reason_phrase}"
+        return f"{request}: {answer.status} {answer.reason}"
 
 
 CONNECT: Any = None

@@ -16,12 +16,13 @@ from functools import reduce
 from operator import itemgetter
 from typing import Any
 
-import click
 import typer
 
 from ofapp.common.printable import printable
 
 WIDTH = 80
+CLEAR = "\033[2J\033[H"
+"""Clears a terminal, and moves its cursor to the upper left corner (ECMA-48 ED and CUP)."""
 
 Field = str | Callable[[Any], object]
 """Name of a field (`fdb.learned` in another one), or a function that gives the value."""
@@ -127,7 +128,7 @@ def repeat(show: Callable[[], None], seconds: float | None, json: bool = False) 
     try:
         while True:
             if seconds is not None and not json:
-                click.clear() if sys.stdout.isatty() else typer.echo()
+                typer.echo(CLEAR, nl=False) if sys.stdout.isatty() else typer.echo()
             show()
             if seconds is None:
                 return

@@ -1,7 +1,6 @@
 """Usage errors in two lines: the usage of the command, and the error.
 
-typer prints pydantic's messages ("Input should be a valid integer, unable to parse string as an
-integer"), in a frame that wraps them.
+typer prints them in a frame that wraps them.
 """
 
 from __future__ import annotations
@@ -14,13 +13,6 @@ import typer
 Abort = typer.Abort
 UsageError: Any = typer.BadParameter.__base__
 """Base class of all usage errors; typer does not export it."""
-
-_BOUNDS = {
-    "greater_than_equal": ("at least", "ge"),
-    "less_than_equal": ("at most", "le"),
-    "greater_than": ("above", "gt"),
-    "less_than": ("below", "lt"),
-}
 
 
 def refusal(error: Any) -> Iterator[str]:
@@ -38,22 +30,6 @@ def refusal(error: Any) -> Iterator[str]:
 
 
 def _what(error: Any) -> str:
-    errors = getattr(error.__cause__, "errors", None)
-    what = str(error.message) if errors is None else _said(errors()[0])
     if error.param is None:
-        return what
-    return f"{error.param.get_error_hint().replace(chr(39), '')}: {what}"
-
-
-def _said(fault: dict[str, Any]) -> str:
-    """The message for one of pydantic's errors, in the words of `ofapp config check`."""
-    type_, context, given = fault["type"], fault.get("ctx", {}), fault["input"]
-    if "error" in context:
-        return str(context["error"])
-    if type_ in _BOUNDS:
-        word, key = _BOUNDS[type_]
-        return f"must be {word} {context[key]}, not {given}"
-    if type_.startswith(("int", "float")):
-        whole = "whole " if type_.startswith("int") else ""
-        return f"must be a {whole}number, not {given}"
-    return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+        return str(error.message)
+    return f"{error.param.get_error_hint(error.ctx).replace(chr(39), '')}: {error.message}"

@@ -47,7 +47,7 @@ import importlib, pkgutil, ofapp
 for module in pkgutil.walk_packages(ofapp.__path__, "ofapp."):
     if not module.name.endswith("__main__") and module.name != "ofapp.bench.report":
         importlib.import_module(module.name)
-import httpx_sse, rich.markdown  # imported where they are used
+import prometheus_client.parser, rich.markdown  # imported where they are used
 """
 
 

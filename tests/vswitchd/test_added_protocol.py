@@ -31,7 +31,7 @@ OTHER = frames.ethernet(frames.BROADCAST, frames.host(1))
 
 
 class Entry(NamedTuple):
-    """What is added to a list, and where it is imported from.
+    """What is added to a list, and where it is imported from, if it is imported.
 
     after: the entry that it follows; by default the last one.
     """
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     file: str
     list: str
     entry: str
-    imported: str
+    imported: str = ""
     after: str = ""
 
 
@@ -68,7 +68,7 @@ ENTRIES = (
     Entry("api/event_kinds.py", "SUBJECTS", "beacon", "bridge.beacon import events as beacon"),
     Entry("api/app.py", "RESOURCES", "beacon", "api.resources.bridge import beacon"),
     Entry("api/metrics/metrics.py", "COLLECTORS", "beacon", "api.metrics import beacon"),
-    Entry("cli/app.py", "COMMANDS", '"beacon": beacon.app', "cli.commands import beacon"),
+    Entry("cli/app.py", "COMMANDS", '"beacon": "beacon.app"'),
 )
 
 
@@ -90,8 +90,9 @@ def add(root: Path, entry: Entry) -> None:
             at = value.values[-1]
         row, column = at.end_lineno - 1, at.end_col_offset
         lines[row] = f"{lines[row][:column]}, {entry.entry}{lines[row][column:]}"
-    first = lines.index("from __future__ import annotations") + 1
-    lines.insert(first, f"from ofapp.{entry.imported}")
+    if entry.imported:
+        first = lines.index("from __future__ import annotations") + 1
+        lines.insert(first, f"from ofapp.{entry.imported}")
     path.write_text("\n".join(lines))
 
 

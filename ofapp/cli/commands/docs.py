@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markdown import Markdown
 from typer.core import TyperGroup
 
 from ofapp.cli.output import say
@@ -46,6 +44,9 @@ def show(
     page: Annotated[str, typer.Argument(help="Its name, as in a link: vlans.")] = site.INDEX,
 ) -> None:
     """Show a page in the terminal."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
     name = page.removesuffix(".md")
     pages = site.sources()
     if name not in pages:

@@ -35,6 +35,5 @@ def run(
     from ofapp.snmp.subagent import Subagent
 
     logging.basicConfig(format="%(message)s", level=logging.INFO)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     client = Client(api)
     Subagent(client.get, ApiError, master).run()
