@@ -25,7 +25,6 @@ def page() -> Iterator[str]:
         " `_total` is a counter, others are gauges. Alerts and dashboards are in"
         " `deploy/monitoring`.",
     )
-    source = Source(Network(Config(), State(None), EventLog()), Streams(), {})
     for module in COLLECTORS:
         yield f"## {module.__name__.rpartition('.')[2].replace('_', ' ').capitalize()}"
         rows = (
@@ -34,14 +33,21 @@ def page() -> Iterator[str]:
                 " ".join(map(code, family._labelnames)),
                 plain(family.documentation),
             ]
-            for family in _families(module, source)
+            for family in _families(module)
         )
         yield table(["Metric", "Labels", "Meaning"], rows)
 
 
-def _families(module: ModuleType, source: Source) -> Iterator[Any]:
+def declared() -> Iterator[Any]:
+    """The families of all metrics, as prometheus_client has them."""
+    for module in COLLECTORS:
+        yield from _families(module)
+
+
+def _families(module: ModuleType) -> Iterator[Any]:
     if module is cluster:
         for metrics, labels in cluster.DECLARED:
             yield from families(metrics, labels, ())
     else:
+        source = Source(Network(Config(), State(None), EventLog()), Streams(), {})
         yield from module.collect(source)

@@ -16,19 +16,20 @@ ROOT = Path(__file__).parents[3]
 @contextmanager
 def served(network: str = "some", port: int = 0) -> Iterator[str]:
     """The URL of a server of a network of `network.NETWORKS`; port: a free one if 0."""
-    with _running(network, port) as (url, _):
+    with running(network, port) as (url, _):
         yield url
 
 
 @contextmanager
 def closed() -> Iterator[tuple[str, dict[str, str]]]:
     """The URL of a server that asks who one is, and a token of each role."""
-    with _running("closed", 0) as running:
-        yield running
+    with running("closed") as there:
+        yield there
 
 
 @contextmanager
-def _running(network: str, port: int) -> Iterator[tuple[str, dict[str, str]]]:
+def running(network: str, port: int = 0) -> Iterator[tuple[str, dict[str, str]]]:
+    """The URL of a server of a network, and a token of each role where one is needed."""
     reading, writing = os.pipe()
     with open(reading) as said:
         arguments = [network, str(port)]
