@@ -15,7 +15,7 @@ from ofapp.config.base import FaultsError, Flag, Model, Number
 from ofapp.config.bridge import Bridge, BridgeSettings
 from ofapp.config.bridge_key import ID, canonical_bridges
 from ofapp.config.cluster import Cluster
-from ofapp.deploy.model import DeployConfig
+from ofapp.host_setup.model import DeployConfig
 
 TcpPort = Annotated[StrictInt, Field(ge=1, le=65535)]
 Host = Annotated[StrictStr, Field(min_length=1, max_length=255)]

@@ -6,8 +6,8 @@ each Open vSwitch: the MTU of links, BFD, and the controller.  `settings` has th
 the way back is the same settings with the values of before.  `commands` makes commands of
 ovs-vsctl of them, which are shown, typed by hand, or run by `apply`.
 
-What was before is on disk first (`journal`), and the watcher of `ofapp.deploy` puts it back unless
-the change is confirmed.
+What was before is on disk first (`journal`), and the watcher of `ofapp.host_setup` puts it back
+unless the change is confirmed.
 """
 
 from pathlib import Path

@@ -5,32 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
-from ofapp.deploy import watcher
-from ofapp.deploy.journal import JournalError, Records, State, boot_id, now
-from ofapp.deploy.recover import RecoverError
 from ofapp.fabric_setup.commands import Words, back, commands, joined, passing
 from ofapp.fabric_setup.journal import Changed, Journal, Store
 from ofapp.fabric_setup.observe import SwitchError, observe, run
 from ofapp.fabric_setup.plan import Plan, plan
 from ofapp.fabric_setup.settings import Phase, Switch
+from ofapp.host_setup import watcher
+from ofapp.host_setup.change import SLACK_SECONDS, Progress, RecoverError, reversible
+from ofapp.host_setup.journal import JournalError, Records, State, boot_id, now
 
-WATCHER = "ofapp.fabric_setup.watch"
 SETTLING = 10.0
 """Seconds in which an interface takes on its MTU."""
-SLACK = 60.0
-"""Seconds for the transactions themselves: who takes longer hangs."""
-
-Progress = Callable[[int, object], None]
-"""Called before each step, with its number from 0."""
-
-
-class ApplyError(Exception):
-    """It did not work, and everything is as it was before: one line for a person."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +71,14 @@ def apply(
     name = params.name
     with store.lock(name):
         journal = _begin(store.read(name), name, chosen, within)
-        store.write(journal)
-        try:
-            watcher.start(store, name, WATCHER)
+        with reversible(store, journal, put_back, within) as begin:
             for number, (target, phase, words) in enumerate(_steps(chosen)):
-                journal = replace(journal, step=f"{target.member.name}: {phase}")
-                store.write(journal)
-                progress(number, journal.step)
+                step = f"{target.member.name}: {phase}"
+                begin(number, step)
+                progress(number, step)
                 assert target.database is not None
                 run(target.database, words)
             _await(params, chosen, controllers)
-        except (SwitchError, JournalError, KeyboardInterrupt) as error:
-            reason = str(error) or "interrupted"
-            put_back(store, replace(journal, state=State.RESTORING, reason=reason))
-            raise ApplyError(reason) from None
-        ended = replace(journal, state=State.APPLIED, deadline=now() + within, step="")
-        store.write(ended)
 
 
 def put_back(store: Records[Journal], journal: Journal, progress: Progress | None = None) -> None:
@@ -132,9 +114,9 @@ def revert(store: Store, name: str, progress: Progress) -> None:
         journal = replace(
             journal, state=State.REVERTING, boot=boot_id(), process=os.getpid(), reason="reverted"
         )
-        journal = replace(journal, deadline=now() + SLACK)
+        journal = replace(journal, deadline=now() + SLACK_SECONDS)
         store.write(journal)
-        watcher.start(store, name, WATCHER)
+        watcher.start(store, name)
         put_back(store, journal, progress)
 
 
@@ -148,7 +130,7 @@ def _begin(earlier: Journal | None, name: str, chosen: Sequence[Target], within:
         state=State.APPLYING,
         boot=boot_id(),
         process=os.getpid(),
-        deadline=now() + SLACK + within,
+        deadline=now() + SLACK_SECONDS + within,
         changed=tuple(
             Changed(
                 target.member.name,

@@ -1,4 +1,5 @@
-"""What `ofapp fabric apply` has changed, on disk: one file a fabric, as `ofapp.deploy.journal`."""
+"""What `ofapp fabric apply` has changed, on disk: one file a fabric, as in
+`ofapp.host_setup.journal`."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from typing import Self
 
 from pydantic import TypeAdapter
 
-from ofapp.deploy.journal import Record, Records
 from ofapp.fabric_setup import DIRECTORY
 from ofapp.fabric_setup.settings import Value
+from ofapp.host_setup.journal import Record, Records
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ _FORM = TypeAdapter(Journal)
 
 class Store(Records[Journal]):
     """The journals of fabrics."""
+
+    program = "ofapp.fabric_setup.watch"
 
     def __init__(self, directory: Path = DIRECTORY) -> None:
         super().__init__(directory, _FORM)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ofapp.fabric_setup.commands import Words
 from ofapp.fabric_setup.settings import Controller, Interface, Switch
+from ofapp.host_setup.change import StepError
 
 SECONDS = 15
 KEPT = (
@@ -23,7 +24,7 @@ KEPT = (
 Row = Mapping[str, Any]
 
 
-class SwitchError(Exception):
+class SwitchError(StepError):
     """Open vSwitch does not answer, or refuses: one line for a person."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ofapp.deploy.watch import run
 from ofapp.fabric_setup.apply import put_back
 from ofapp.fabric_setup.journal import Store
+from ofapp.host_setup.watch import run
 
 
 def main() -> None:

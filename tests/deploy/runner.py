@@ -71,10 +71,10 @@ class Runner:
 def _run(order: dict[str, Any], seen: int) -> None:
     """In the child."""
     from ofapp.cli import main as ofapp
-    from ofapp.deploy import apply as applying
-    from ofapp.deploy import recover, watcher
-    from ofapp.deploy.journal import Store
-    from ofapp.deploy.model import DeployConfig
+    from ofapp.host_setup import apply as applying
+    from ofapp.host_setup import change, recover, watcher
+    from ofapp.host_setup.journal import Store
+    from ofapp.host_setup.model import DeployConfig
 
     def progress(number: int, step: object) -> None:
         os.write(seen, f"{step}\n".encode())
@@ -89,7 +89,7 @@ def _run(order: dict[str, Any], seen: int) -> None:
     if not order.get("watched", True):
         watcher.start = lambda *_: None
     if "slack" in order:
-        applying.SLACK_SECONDS = applying.CONTROLLER_SECONDS = order["slack"]
+        change.SLACK_SECONDS = applying.CONTROLLER_SECONDS = order["slack"]
     if order["what"] == "apply":
         config = DeployConfig(
             nics=order.get("nics", ("eth0",)),
@@ -153,8 +153,8 @@ def main() -> None:
     import ofapp.cli.app
     import ofapp.cli.commands.deploy.work
     import ofapp.cli.commands.doctor
-    import ofapp.deploy.diagnose
-    import ofapp.deploy.watch  # noqa: F401  (everything, once)
+    import ofapp.host_setup.diagnose
+    import ofapp.host_setup.watch  # noqa: F401  (everything, once)
 
     for line in sys.stdin:
         print(json.dumps(_forked(json.loads(line))), flush=True)

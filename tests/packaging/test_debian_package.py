@@ -205,7 +205,7 @@ def test_the_unit_puts_a_host_back_when_all_else_was_killed(installed: Machine) 
     installed.run(*deploy, "apply", *options, seconds=120)
     assert "192.0.2.7" in installed.run("ip", "-4", "address", "show", "brh")
     installed.run("systemctl", "stop", "ofapp-watch-brh-*")  # or it would be started again
-    assert not installed.succeeds("pgrep", "-f", "ofapp.deploy.watch")
+    assert not installed.succeeds("pgrep", "-f", "ofapp.host_setup.watch")
     journal = "/var/lib/ofapp-deploy/brh.json"
     text = re.sub(r'"deadline":\s*[0-9.]+', '"deadline": 1.0', installed.run("cat", journal))
     installed.put(journal, text)

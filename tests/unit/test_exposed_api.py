@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from ofapp.common.places import API_URL
-from ofapp.deploy import controller_api
+from ofapp.host_setup import controller_api
 from tests.support.ports import free_port
 from tests.unit.launcher import DEADLINE, Manager
 

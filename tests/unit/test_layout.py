@@ -40,12 +40,12 @@ LAYERS = [
 """From the bottom up.  What a package is for is in its `__init__` and in ofapp/README.md."""
 
 TOOLS = {
-    "deploy": ("common bridge", "config cli launcher app bench"),
-    "fabric_setup": ("common bridge deploy", "cli"),
-    "bench": ("common deploy", "cli"),
+    "host_setup": ("common bridge", "config cli launcher app bench"),
+    "fabric_setup": ("common bridge host_setup", "cli"),
+    "bench": ("common host_setup", "cli"),
     "migrate": ("common bridge config", "cli"),
     "snmp": ("common", "cli"),
-    "docs.reference": ("docs config controller api launcher cli", ""),
+    "reference": ("docs config controller api launcher cli", ""),
 }
 """Programs beside the bridge: what they may import, and what may import them."""
 

@@ -17,12 +17,13 @@ import pytest
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
 from ofapp.cli.client import ApiError
 from ofapp.cli.commands import fabric_setup
-from ofapp.deploy.journal import State, boot_id
-from ofapp.deploy.ovsdb import observe_switch
+from ofapp.cli.reversible import confirm_all
 from ofapp.fabric_setup.apply import targets
 from ofapp.fabric_setup.journal import Journal, Store
 from ofapp.fabric_setup.observe import observe
 from ofapp.fabric_setup.settings import Switch
+from ofapp.host_setup.journal import State, boot_id
+from ofapp.host_setup.ovsdb import observe_switch
 from tests.support.ovs import Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
@@ -118,7 +119,7 @@ def test_it_is_applied_confirmed_and_reverted(
         f"{first.name}fab2": (True, params.link_mtu),
         f"{first.name}p3": (False, 1500),
     }
-    fabric_setup.do_confirm(store, None)
+    confirm_all(store, None)
     journal = store.read("mesh")
     assert journal is not None
     assert (journal.state, journal.changed, len(journal.kept)) == (State.CONFIRMED, (), 2)
@@ -135,7 +136,7 @@ def test_without_a_confirmation_it_is_put_back(
     wait_for(lambda: store.names() == (), "the watcher to put it back", seconds=60)
     assert settings(database) == before
     with pytest.raises(ApiError, match="nothing waits for a confirmation"):
-        fabric_setup.do_confirm(store, None)
+        confirm_all(store, None)
 
 
 def test_a_link_that_comes_later_is_reverted_with_the_others(
@@ -146,7 +147,7 @@ def test_a_link_that_comes_later_is_reverted_with_the_others(
     first.add_port(4, f"{first.name}fab4")
     with pytest.raises(ApiError, match="waits for `ofapp fabric confirm`"):
         apply(params, store)
-    fabric_setup.do_confirm(store, "mesh")
+    confirm_all(store, "mesh")
     apply(params, store, 1.5)
 
     def back() -> bool:
@@ -156,7 +157,7 @@ def test_a_link_that_comes_later_is_reverted_with_the_others(
     wait_for(back, "the second change to be put back", seconds=60)
     assert changed(database)[0] == ("secure", False, {1500, params.link_mtu})
     apply(params, store)
-    fabric_setup.do_confirm(store, "mesh")
+    confirm_all(store, "mesh")
     first.del_port(1)
     fabric_setup.do_revert(store, "mesh", None)
     assert changed(database) == 2 * [("standalone", True, {1500})]

@@ -15,9 +15,9 @@ from ofapp.cli.commands.deploy.options import DatabaseOption
 from ofapp.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from ofapp.deploy.diagnose import ControllerReport
-    from ofapp.deploy.finding import Finding
-    from ofapp.deploy.state import Switch
+    from ofapp.host_setup.diagnose import ControllerReport
+    from ofapp.host_setup.finding import Finding
+    from ofapp.host_setup.state import Switch
 
 
 SHOWN = 8
@@ -48,10 +48,10 @@ def doctor(
     Exit status: 0 when nothing is wrong, 1 with an error, 3 with warnings only.
     """
     # Half a second that other commands need not wait for.
-    from ofapp.deploy.diagnose import diagnose
-    from ofapp.deploy.netlink import Netlink
-    from ofapp.deploy.observe import observe
-    from ofapp.deploy.ovsdb import default_database
+    from ofapp.host_setup.diagnose import diagnose
+    from ofapp.host_setup.netlink import Netlink
+    from ofapp.host_setup.observe import observe
+    from ofapp.host_setup.ovsdb import default_database
 
     with closing(Netlink()) as kernel:
         host = observe(kernel, db or default_database())
@@ -68,7 +68,7 @@ def doctor(
 
 def _diagnose_hosts(client: Client, switch: Switch, name: str, json: bool) -> int:
     """Say why the hosts that a name stands for have no network; the exit status."""
-    from ofapp.deploy.guests import ports_of
+    from ofapp.host_setup.guests import ports_of
 
     bridges = client.bridges()
     hosts = _hosts(client, bridges, [name]) or _hosts(client, bridges, ports_of(switch, name))
@@ -110,7 +110,7 @@ def _show_host(host: Json) -> None:
 
 def _ask(url: str) -> ControllerReport:
     """Ask the controller for what the diagnosis needs."""
-    from ofapp.deploy.diagnose import ControllerReport
+    from ofapp.host_setup.diagnose import ControllerReport
 
     client = Client(url)
     try:
@@ -139,7 +139,7 @@ def _ask(url: str) -> ControllerReport:
 
 
 def _show(findings: tuple[Finding, ...]) -> None:
-    from ofapp.deploy.finding import grouped
+    from ofapp.host_setup.finding import grouped
 
     if not findings:
         say("nothing is wrong")

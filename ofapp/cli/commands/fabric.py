@@ -171,10 +171,10 @@ def apply(
 @app.command()
 def confirm(name: AppliedArgument = None, journal: JournalOption = DIRECTORY) -> None:
     """Keep what `apply` did: nothing is put back by itself any more."""
-    from ofapp.cli.commands import fabric_setup
+    from ofapp.cli.reversible import confirm_all
     from ofapp.fabric_setup.journal import Store
 
-    fabric_setup.do_confirm(Store(journal), name)
+    confirm_all(Store(journal), name)
 
 
 @app.command()

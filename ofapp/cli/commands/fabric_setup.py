@@ -5,9 +5,7 @@ Separate from `ofapp.cli.commands.fabric`, which every `ofapp` command imports.
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -15,17 +13,18 @@ import typer
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
 from ofapp.cli.client import ApiError, Client, Json
 from ofapp.cli.output import print_json, say
+from ofapp.cli.reversible import errors, ignore_hangup, report
 from ofapp.common.printable import printable
 from ofapp.config import ConfigError, load_config
-from ofapp.deploy.journal import JournalError
-from ofapp.deploy.ovsdb import default_database
-from ofapp.deploy.recover import RecoverError, confirm, unfinished
-from ofapp.fabric_setup.apply import ApplyError, Target, apply, put_back, revert, targets
+from ofapp.fabric_setup.apply import Target, apply, put_back, revert, targets
 from ofapp.fabric_setup.commands import commands, shell
 from ofapp.fabric_setup.journal import Store
 from ofapp.fabric_setup.observe import SwitchError
 from ofapp.fabric_setup.plan import plan
 from ofapp.fabric_setup.settings import Change, Controllers, Interface, Phase, Switch, Value
+from ofapp.host_setup.journal import JournalError
+from ofapp.host_setup.ovsdb import default_database
+from ofapp.host_setup.recover import unfinished
 
 PLACE = "BRIDGE"
 """Stands for the name of a bridge that is not known."""
@@ -99,36 +98,25 @@ def do_apply(
             f"no member of {params.name} is in the database of this Open vSwitch: run this on the"
             " members, or say with --db where their databases are"
         )
-    if errors := [error for target in chosen for error in target.errors]:
-        raise ApiError("\nofapp: ".join(errors))
+    if against := [error for target in chosen for error in target.errors]:
+        raise ApiError("\nofapp: ".join(against))
     names = ", ".join(target.member.name for target in chosen)
     if not any(target.plan.changes for target in chosen):
         say(f"{names}: nothing to do, everything is as wanted")
         return
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the session may be lost for a moment
-    with _errors():
-        apply(store, params, chosen, controllers, within, lambda _, step: _say(str(step)))
+    ignore_hangup()
+    with errors():
+        apply(store, params, chosen, controllers, within, lambda _, step: report(str(step)))
     left = [target.member.name for target in found if target.database is None]
-    _say(f"{names}: done, but NOT YET CONFIRMED.  Everything is put back in {within:g} s unless")
-    _say(f"this comes first: ofapp fabric confirm {params.name}")
+    report(f"{names}: done, but NOT YET CONFIRMED.  Everything is put back in {within:g} s unless")
+    report(f"this comes first: ofapp fabric confirm {params.name}")
     if left:
-        _say(f"still to be done, on their machines: {', '.join(left)}")
-
-
-def do_confirm(store: Store, name: str | None) -> None:
-    """All that waits, unless a fabric is named."""
-    with _errors():
-        names = [name] if name else store.names()
-        if not names:
-            raise JournalError("nothing waits for a confirmation")
-        for each in names:
-            confirm(store, each)
-            say(f"{each}: confirmed")
+        report(f"still to be done, on their machines: {', '.join(left)}")
 
 
 def do_revert(store: Store, name: str | None, client: Client | None) -> None:
     """All that was applied, unless a fabric is named.  client: asked whether it still runs."""
-    with _errors():
+    with errors():
         names = [name] if name else store.names()
         if not names:
             raise JournalError(f"nothing is applied (no journal in {store.directory})")
@@ -138,19 +126,19 @@ def do_revert(store: Store, name: str | None, client: Client | None) -> None:
                 f"fabric {each} is in force at the controller, and its links need these settings:"
                 " take it out of the file and reload first (or --force)"
             )
-        with _errors():
-            revert(store, each, lambda _, step: _say(str(step)))
-        _say(f"{each}: reverted")
+        with errors():
+            revert(store, each, lambda _, step: report(str(step)))
+        report(f"{each}: reverted")
 
 
 def do_recover(store: Store) -> None:
     """Put back what was broken off, or not confirmed before the machine went down."""
     for name in store.names():
-        with _errors(), store.lock(name, wait=True):
+        with errors(), store.lock(name, wait=True):
             left = unfinished(store, name)
             if left is not None:
                 put_back(store, left)
-                _say(f"{name}: put back ({left.reason})")
+                report(f"{name}: put back ({left.reason})")
 
 
 def _runs(client: Client, name: str) -> bool:
@@ -224,20 +212,3 @@ def _as_json(target: Target) -> Json:
             for problem in target.plan.problems
         ],
     }
-
-
-def _say(text: str) -> None:
-    """Ignore that the terminal has closed: a change must not stop half-way."""
-    with suppress(OSError):
-        say(text)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Errors as one line, and status 1."""
-    try:
-        yield
-    except (JournalError, RecoverError, SwitchError) as error:
-        raise ApiError(printable(str(error))) from None
-    except ApplyError as error:
-        raise ApiError(f"{printable(str(error))}; everything is as it was before") from None

@@ -8,7 +8,7 @@ import pytest
 
 from ofapp.cli.client import ApiError
 from ofapp.cli.commands.deploy.options import read_config
-from ofapp.deploy.model import DeployPort
+from ofapp.host_setup.model import DeployPort
 
 FILE = """\
 defaults: {ageing_time: 60}

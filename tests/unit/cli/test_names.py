@@ -8,19 +8,20 @@ import pytest
 import typer
 
 from ofapp.bench import BenchError
+from ofapp.cli import reversible
 from ofapp.cli.client import ApiError
 from ofapp.cli.commands import bench
 from ofapp.cli.commands.deploy import work as deploy_work
-from ofapp.deploy import watch
-from ofapp.deploy.checks import Problem
-from ofapp.deploy.journal import JournalError, Store
+from ofapp.host_setup import watch
+from ofapp.host_setup.checks import Problem
+from ofapp.host_setup.journal import JournalError, Store
 
 EVIL = "eth0\n2026 all is well\x1b[2J"
 SHOWN = r"eth0\n2026 all is well\x1b[2J"
 
 
 def test_what_deploy_says(capsys: pytest.CaptureFixture[str]) -> None:
-    deploy_work._say(f"{EVIL}: done")
+    reversible.report(f"{EVIL}: done")
     deploy_work._print_problems((Problem(f"{EVIL} is gone", "bring it back"),))
     output = capsys.readouterr()
     assert output.out == f"{SHOWN}: done\n"
@@ -28,7 +29,7 @@ def test_what_deploy_says(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_deploy_ends_with() -> None:
-    with pytest.raises(ApiError) as ended, deploy_work._errors():
+    with pytest.raises(ApiError) as ended, reversible.errors():
         raise JournalError(f"no journal of {EVIL}")
     assert str(ended.value) == f"no journal of {SHOWN}"
 

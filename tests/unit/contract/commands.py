@@ -23,17 +23,17 @@ from typer.main import get_command
 from ofapp.cli.app import app
 from ofapp.cli.commands import fabric_setup
 from ofapp.cli.commands.deploy import work
-from ofapp.deploy.apply import Survey
-from ofapp.deploy.checks import Reach, check
-from ofapp.deploy.journal import Store
-from ofapp.deploy.plan import plan_apply
-from ofapp.deploy.wanted import wanted_layout
 from ofapp.fabric_setup.apply import Target
+from ofapp.host_setup.apply import Survey
+from ofapp.host_setup.checks import Reach, check
+from ofapp.host_setup.journal import Store
+from ofapp.host_setup.plan import plan_apply
+from ofapp.host_setup.wanted import wanted_layout
 from tests.unit.api import live
 from tests.unit.api.network import mac
-from tests.unit.deploy.hosts import host, ours
-from tests.unit.deploy.test_journal import CONFIG, journal
 from tests.unit.fabric_setup.test_plan import MEMBER, PARAMS, PLAIN, planned
+from tests.unit.host_setup.hosts import host, ours
+from tests.unit.host_setup.test_journal import CONFIG, journal
 
 ASKED = (
     ("acl", "acl show", ""),
@@ -100,8 +100,8 @@ def _surroundings(url: str, tokens: dict[str, str]) -> Iterator[str]:
     with (
         TemporaryDirectory() as folder,
         patch.dict(os.environ, OFAPP_API=url),
-        patch("ofapp.deploy.netlink.Netlink"),
-        patch("ofapp.deploy.observe.observe", lambda *_: HOST),
+        patch("ofapp.host_setup.netlink.Netlink"),
+        patch("ofapp.host_setup.observe.observe", lambda *_: HOST),
     ):
         file = Path(folder, "token")
         file.write_text(tokens.get("admin", ""))

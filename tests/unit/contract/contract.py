@@ -10,7 +10,7 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp.api.app import create_app
 from ofapp.api.event_kinds import KINDS
 from ofapp.config.model import json_schema
-from ofapp.docs.reference import metrics
+from ofapp.reference import metrics
 from tests.unit.api.network import empty_network
 from tests.unit.contract import commands
 from tests.unit.contract.schema import fields, words

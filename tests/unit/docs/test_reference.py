@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ofapp.docs.reference.__main__ import PAGES, pages
+from ofapp.reference.__main__ import PAGES, pages
 
 
 def test_the_generated_pages_are_current() -> None:
     old = {name for name, text in pages().items() if (PAGES / name).read_text("utf-8") != text}
-    assert not old, f"{sorted(old)}: run `.venv/bin/python -m ofapp.docs.reference`, and commit"
+    assert not old, f"{sorted(old)}: run `.venv/bin/python -m ofapp.reference`, and commit"

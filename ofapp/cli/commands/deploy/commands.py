@@ -10,7 +10,7 @@ import typer
 
 from ofapp.cli.arguments import JsonOption
 from ofapp.cli.commands.deploy import options
-from ofapp.deploy import DIRECTORY
+from ofapp.host_setup import DIRECTORY
 
 app = typer.Typer(
     help="Move this host's network onto a bridge without losing access, and back.",
@@ -52,7 +52,7 @@ def plan_or_apply(
         **{"rate_limit": rate_limit, "burst_limit": burst_limit, "settle_within": settle_within},
     }
     from ofapp.cli.commands.deploy import work
-    from ofapp.deploy.journal import Store
+    from ofapp.host_setup.journal import Store
 
     if confirm_ping is not None:
         work.check_address(confirm_ping)
@@ -73,17 +73,17 @@ def confirm(
 
     Type it in a new session: that it gets through is the proof that this host can be reached.
     """
-    from ofapp.cli.commands.deploy import work
-    from ofapp.deploy.journal import Store
+    from ofapp.cli.reversible import confirm_all
+    from ofapp.host_setup.journal import Store
 
-    work.do_confirm(Store(journal), bridge)
+    confirm_all(Store(journal), bridge)
 
 
 @app.command()
 def revert(bridge: options.BridgeOption = None, journal: options.JournalOption = DIRECTORY) -> None:
     """Take the bridge away, and give its addresses and routes back to the NICs."""
     from ofapp.cli.commands.deploy import work
-    from ofapp.deploy.journal import Store
+    from ofapp.host_setup.journal import Store
 
     work.do_revert(Store(journal), bridge)
 
@@ -97,7 +97,7 @@ def recover(
     What was not confirmed is put back; what was confirmed is restored where it got lost.
     """
     from ofapp.cli.commands.deploy import work
-    from ofapp.deploy.journal import Store
+    from ofapp.host_setup.journal import Store
 
     work.do_recover(Store(journal), bridge)
 
@@ -106,6 +106,6 @@ def recover(
 def status(journal: options.JournalOption = DIRECTORY, json: JsonOption = False) -> None:
     """Show what is deployed, and what waits for a confirmation."""
     from ofapp.cli.commands.deploy import work
-    from ofapp.deploy.journal import Store
+    from ofapp.host_setup.journal import Store
 
     work.show_status(Store(journal), json)

@@ -11,7 +11,7 @@ import typer
 from ofapp.cli.client import ApiError
 
 if TYPE_CHECKING:
-    from ofapp.deploy.model import DeployConfig
+    from ofapp.host_setup.model import DeployConfig
 
 FileOption = Annotated[
     Path | None,
@@ -151,7 +151,7 @@ def read_config(file: Path | None, options: Mapping[str, Any]) -> DeployConfig:
     from pydantic import ValidationError
 
     from ofapp.config import ConfigError, load_config
-    from ofapp.deploy.model import DeployConfig
+    from ofapp.host_setup.model import DeployConfig
 
     try:
         section = load_config(file).deploy

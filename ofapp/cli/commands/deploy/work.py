@@ -7,25 +7,21 @@ module takes half a second to import.
 from __future__ import annotations
 
 import ipaddress
-import signal
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import typer
 
 from ofapp.cli.client import ApiError, Json
 from ofapp.cli.output import print_json, print_table, say
-from ofapp.common.printable import printable
-from ofapp.deploy import DIRECTORY, ping
-from ofapp.deploy.apply import ApplyError, Survey, apply, survey
-from ofapp.deploy.checks import Problem
-from ofapp.deploy.journal import Journal, JournalError, State, Store, now
-from ofapp.deploy.model import DeployConfig
-from ofapp.deploy.ovsdb import default_database
-from ofapp.deploy.recover import RecoverError, confirm, put_back, revert, unfinished
-from ofapp.deploy.steps import Step
+from ofapp.cli.reversible import errors, ignore_hangup, report
+from ofapp.host_setup import DIRECTORY, ping
+from ofapp.host_setup.apply import Survey, apply, survey
+from ofapp.host_setup.change import ApplyError
+from ofapp.host_setup.checks import Problem
+from ofapp.host_setup.journal import Journal, JournalError, State, Store, now
+from ofapp.host_setup.model import DeployConfig
+from ofapp.host_setup.ovsdb import default_database
+from ofapp.host_setup.recover import confirm, put_back, revert, unfinished
 
 PING_ANSWERS = 3  # in a row
 PING_SECONDS = 60.0  # for --confirm-ping without --confirm-within
@@ -33,7 +29,7 @@ PING_SECONDS = 60.0  # for --confirm-ping without --confirm-within
 
 def look(config: DeployConfig, store: Store, database: str | None, confirmed_later: bool) -> Survey:
     """Survey the host and plan the steps, for `plan` and `apply`."""
-    with _errors():
+    with errors():
         return survey(
             config, store, database or default_database(), confirmed_later=confirmed_later
         )
@@ -47,7 +43,7 @@ def show_plan(surveyed: Survey, json: bool) -> None:
         rows = [[str(number), str(step)] for number, step in enumerate(surveyed.steps, 1)]
         print_table(["STEP", "WHAT"], rows)
     elif not surveyed.errors:
-        _say(f"{surveyed.config.bridge}: nothing to do, everything is as wanted")
+        report(f"{surveyed.config.bridge}: nothing to do, everything is as wanted")
     if not json:
         _print_problems(surveyed.problems)
     if surveyed.errors:
@@ -66,46 +62,35 @@ def do_apply(
         _confirm_by_ping(store, surveyed.config.bridge, confirm_ping)
 
 
-def do_confirm(store: Store, bridge: str | None) -> None:
-    """All that waits, unless a bridge is named."""
-    with _errors():
-        names = [bridge] if bridge else [j.bridge for j in _journals(store) if _waits(j)]
-        if not names:
-            raise JournalError("nothing waits for a confirmation")
-        for name in names:
-            confirm(store, name)
-            _say(f"{name}: confirmed")
-
-
 def do_revert(store: Store, bridge: str | None) -> None:
     """All that is deployed, unless a bridge is named."""
-    _ignore_hangup()
-    with _errors():
+    ignore_hangup()
+    with errors():
         names = (bridge,) if bridge else store.names()
         if not names:
             raise JournalError(f"nothing is deployed (no journal in {store.directory})")
         for name in names:
             foreign = revert(store, name, _step)
             if foreign:
-                _say(
+                report(
                     f"{name}: its NICs are as before; the bridge stays for ports that others have"
                     f" plugged in: {', '.join(foreign)} (ovs-vsctl del-br {name} removes it)"
                 )
             else:
-                _say(f"{name}: reverted")
+                report(f"{name}: reverted")
 
 
 def do_recover(store: Store, bridge: str | None) -> None:
     """All journals, unless a bridge is named; what hinders one does not hinder the others."""
-    _ignore_hangup()
-    with _errors():
+    ignore_hangup()
+    with errors():
         names = (bridge,) if bridge else store.names()
     if not names:
-        _say(f"nothing is deployed (no journal in {store.directory})")
+        report(f"nothing is deployed (no journal in {store.directory})")
     failed = []
     for name in names:
         try:
-            with _errors():
+            with errors():
                 _recover(store, name)
         except ApiError as error:
             failed.append(str(error))
@@ -115,7 +100,7 @@ def do_recover(store: Store, bridge: str | None) -> None:
 
 def show_status(store: Store, json: bool) -> None:
     """Show the state of deployments by their journals."""
-    with _errors():
+    with errors():
         known = _journals(store)
     if json:
         print_json([_status(one) for one in known])
@@ -140,41 +125,41 @@ def _apply(
 ) -> None:
     name = surveyed.config.bridge
     if not surveyed.steps:
-        _say(f"{name}: nothing to do, everything is as wanted")
+        report(f"{name}: nothing to do, everything is as wanted")
         return
-    _ignore_hangup()
+    ignore_hangup()
     count = len(surveyed.steps)
-    with _errors():
+    with errors():
         apply(
             surveyed,
             store,
             confirm_within,
-            lambda number, step: _say(f"{number + 1:>2}/{count} {step}"),
+            lambda number, step: report(f"{number + 1:>2}/{count} {step}"),
         )
     if confirm_within is None:
-        _say(f"{name}: done")
+        report(f"{name}: done")
     elif confirm_ping is not None:
-        _say(f"{name}: done; {confirm_ping} has {confirm_within:g} s to answer")
+        report(f"{name}: done; {confirm_ping} has {confirm_within:g} s to answer")
     else:
         where = f" --journal {store.directory}" if store.directory != DIRECTORY else ""
-        _say(
+        report(
             f"{name}: done, but NOT YET CONFIRMED.  Everything is put back in {confirm_within:g} s"
             " unless this comes first, from a new session:"
         )
         for line in ("", f"    ofapp deploy confirm{where}", ""):
-            _say(line)
+            report(line)
 
 
 def _confirm_by_ping(store: Store, bridge: str, address: str) -> None:
     """Confirm when the address answers; otherwise wait until everything has been put back."""
     in_row = 0
-    with _errors():
+    with errors():
         while (journal := store.read(bridge)) is not None and journal.state is State.APPLIED:
             begun = time.monotonic()
             in_row = in_row + 1 if ping.answers(address) else 0
             if in_row == PING_ANSWERS:
                 confirm(store, bridge)
-                _say(f"{bridge}: {address} answers: confirmed")
+                report(f"{bridge}: {address} answers: confirmed")
                 return
             time.sleep(max(0.0, begun + 0.3 - time.monotonic()))
         while (journal := store.read(bridge)) is not None and journal.state is State.RESTORING:
@@ -189,12 +174,12 @@ def _recover(store: Store, name: str) -> None:
         left = unfinished(store, name)
         if left is not None:
             put_back(store, left, _step)
-            _say(f"{name}: put back ({left.reason})")
+            report(f"{name}: put back ({left.reason})")
             return
     if journal is None:
-        _say(f"{name}: nothing is deployed")
+        report(f"{name}: nothing is deployed")
     elif journal.state is State.APPLIED:
-        _say(f"{name}: waits for `ofapp deploy confirm`, {_left(journal)} s are left")
+        report(f"{name}: waits for `ofapp deploy confirm`, {_left(journal)} s are left")
     else:
         present = survey(journal.config, store, journal.database, confirmed_later=True)
         _print_problems(present.errors)
@@ -202,7 +187,7 @@ def _recover(store: Store, name: str) -> None:
             raise ApplyError(f"{name} cannot be restored")
         if present.steps:
             apply(present, store, None, _step, resume=True)
-        _say(f"{name}: as it was confirmed")
+        report(f"{name}: as it was confirmed")
 
 
 def _print_problems(problems: tuple[Problem, ...]) -> None:
@@ -246,29 +231,5 @@ def _left(journal: Journal) -> int | None:
     return max(0, round(journal.deadline - now()))
 
 
-def _step(_number: int, step: Step) -> None:
-    _say(f"   {step}")
-
-
-def _say(text: str) -> None:
-    """Ignore that the terminal has closed: a deployment must not stop half-way."""
-    with suppress(OSError):
-        say(text)
-        sys.stdout.flush()
-
-
-def _ignore_hangup() -> None:
-    """The session may be lost for a moment while its address moves."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Errors as one line, and status 1."""
-    try:
-        yield
-    except (JournalError, RecoverError) as error:
-        raise ApiError(printable(str(error))) from None
-    except ApplyError as error:
-        raise ApiError(f"{printable(str(error))}; everything is as it was before") from None
+def _step(_number: int, step: object) -> None:
+    report(f"   {step}")
