@@ -115,6 +115,10 @@ class VSwitchd:
     def restart_switch(self) -> None:
         """As a crash and restart of ovs-vswitchd: no flow survives, the database does."""
         self.stop_switch(signal.SIGKILL)
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start ovs-vswitchd after `stop_switch(signal.SIGKILL)`."""
         self.start()
         for path in self.dir.glob("*.mgmt"):  # the killed one has left its sockets
             wait_for(partial(accepts, path), f"{path.name} to be served")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable
 
 import pytest
@@ -96,3 +98,64 @@ def test_ageing_that_a_stopped_controller_missed(bridge: Bridge, controller: Con
     finally:
         controller.resume()
     wait_forgotten(controller, bridge, A)
+
+
+def _stay_away(controller: Controller, bridge: Bridge) -> None:
+    """Wait until the switch has been away for more than two seconds."""
+    wait_for(lambda: not controller.bridge(bridge)["connected"], "the controller to notice")
+    gone = time.monotonic()
+    wait_for(lambda: time.monotonic() > gone + 2.1, "the ageing time to pass")
+
+
+@pytest.mark.parametrize("how", ["restarted", "made again"])
+def test_the_time_that_a_switch_without_flows_was_away_counts(
+    vswitchd_factory: Callable[[], VSwitchd],
+    controller_factory: Callable[[str], Controller],
+    how: str,
+) -> None:
+    """A host may have moved meanwhile: its frames must not go to its old port."""
+    vswitchd = vswitchd_factory()
+    hasty, patient = (vswitchd.add_bridge(ports=2) for _ in range(2))
+    controller = controller_factory(f"bridges: {{'{hasty.dpid16}': {{ageing_time: 2}}}}")
+    for bridge in (hasty, patient):
+        controller.connect(bridge)
+        learn(controller, bridge, 1, port=1)
+    if how == "restarted":
+        vswitchd.stop_switch(signal.SIGKILL)
+        _stay_away(controller, patient)
+        vswitchd.start_again()
+    else:
+        hasty.destroy()
+        patient.destroy()
+        _stay_away(controller, patient)
+        for bridge in (hasty, patient):
+            vswitchd.add_bridge(ports=2, dpid=bridge.dpid, name=bridge.name)
+            bridge.set_controller(controller.target)
+    for bridge in (hasty, patient):
+        wait_for(
+            lambda bridge=bridge: controller.bridge(bridge)["in_line"],
+            "the switch to be in line",
+            tick=vswitchd.in_pace(),
+        )
+    assert controller.where(hasty, A) is None
+    assert halves(hasty, A) == (0, 0)
+    assert hasty.send(2, frames.ethernet(A, B)) == {1, LOCAL}
+    assert halves(patient, A) == (1, 1)
+    assert patient.send(2, frames.ethernet(A, B)) == {1}
+
+
+def test_a_switch_that_kept_its_flows_keeps_the_addresses_however_long_it_was_away(
+    vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
+) -> None:
+    controller = controller_factory("defaults:\n  ageing_time: 2\n")
+    bridge = vswitchd.add_bridge(ports=2)
+    controller.connect(bridge)
+    learn(controller, bridge, 1, port=1)
+    bridge.disconnect()
+    _stay_away(controller, bridge)
+    assert halves(bridge, A) == (1, 1)  # by the switch's clock it is not silent for long
+    controller.connect(bridge)
+    wait_for(lambda: controller.bridge(bridge)["in_line"], "the switch to be in line")
+    assert controller.where(bridge, A) == 1
+    assert bridge.send(2, frames.ethernet(A, B)) == {1}
+    bridge.destroy()

@@ -6,12 +6,19 @@ import pytest
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
+from ofapp.bridge.effects import (
+    Effect,
+    InstallEntry,
+    LookAgain,
+    RemoveDestination,
+    RemoveSource,
+    SendFrame,
+)
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.bridge.stp.on_bridge import PORTION
-from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import HeldHalf, Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 LATER = 100.0
@@ -118,6 +125,42 @@ def test_once_they_are_back_they_age_like_any_other(bridge: Bridge) -> None:
     bridge.learning.lost -= bridge.learning.back()
     swept(bridge, LATER + 91)
     assert bridge.fdb.learned == 0
+
+
+def test_the_time_without_the_switch_counts_against_the_ageing_time(bridge: Bridge) -> None:
+    """Hosts were seen at 61; B has been learned again since."""
+    bridge.learning.learn([(2, 0, B)], LATER + 60)
+    run(bridge, LATER + 260)
+    ready = 61.0 + bridge.params.ageing_time
+    effects = swept(bridge, ready, Occasion.RESTARTED)
+    assert installed(effects) == {B}
+    assert (bridge.fdb.get(0, A), bridge.fdb.get(0, C)) == (None, None)
+
+
+def shown(bridge: Bridge, now: float, packets: int) -> list[Effect]:
+    """What a look at a switch that holds both halves of B leads to."""
+    sweep = Sweep(bridge, int(now), Occasion.ROUTINE, now)
+    entry = bridge.fdb.get(0, B)
+    assert entry is not None
+    half = HeldHalf(2, 0, B, entry.serial, packets)
+    effects = sweep.source(half, now)
+    effects += sweep.destination(half, now) + sweep.finish(now)
+    return [effect for effect in effects if getattr(effect, "mac", None) == B]
+
+
+@pytest.mark.parametrize("speaks", [False, True])
+def test_an_address_that_came_back_ages_by_when_it_was_last_seen(
+    bridge: Bridge, speaks: bool
+) -> None:
+    assert B in installed(swept(bridge, LATER + 1, Occasion.RESTARTED))
+    bridge.learning.lost -= bridge.learning.back()
+    due = 61.0 + bridge.params.ageing_time
+    assert shown(bridge, due - 2, packets=0) == []
+    assert shown(bridge, due - 1, packets=int(speaks)) == []
+    effects = shown(bridge, due, packets=int(speaks))
+    assert (bridge.fdb.get(0, B) is not None) is speaks
+    kinds = {type(effect) for effect in effects}
+    assert kinds == (set() if speaks else {RemoveSource, RemoveDestination})
 
 
 @pytest.mark.parametrize("lost", [False, True])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,7 @@ from ofapp.openflow.switch.encode.learned import LearnedWriter
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.queue.delivery import DeliveryQueue
 from ofapp.openflow.wire.flow_control import FlowControl
+from ofapp.openflow.wire.requests import bodies
 
 EXACT = (1 << 64) - 1
 MANY = 2_000  # hosts: more than fit one look, as it is set here
@@ -148,8 +150,18 @@ class Setup:
         monkeypatch.setattr(sweeper, "PART", 512)
         monkeypatch.setattr(sweeper, "SMALL", 1_000)
         monkeypatch.setattr(sweeper, "SLICE", 128)
+        monkeypatch.setattr(sweeper, "bodies", self._bodies)
         self.switch = Switch()
+        self.largest = 0
+        """Octets of the longest answer to questions that were sent together."""
         self.restart()
+
+    def _bodies(self, channel: Any, *requests: Any) -> Iterator[bytes]:
+        octets = 0
+        for body in bodies(channel, *requests):
+            octets += len(body)
+            yield body
+        self.largest = max(self.largest, octets)
 
     def restart(self) -> None:
         """A controller that knows nothing."""
@@ -183,6 +195,11 @@ class Setup:
         text = (0x020000000000 + mac).to_bytes(6, "big")
         (key,) = [key for key in self.switch.flows if key[0] == table and text in key[1]]
         self.switch.delete(key)
+
+    def forget(self) -> None:
+        """All hosts have aged; the switch has not deleted their flows yet."""
+        for vid, mac, entry in self.bridge.fdb:
+            self.bridge.addresses.expired(vid, mac, entry.serial)
 
 
 @pytest.fixture
@@ -241,3 +258,15 @@ def test_twice_the_hosts_cost_a_switch_twice_as_much_and_not_four_times(setup: S
     twice = setup.look()
     assert once <= 2.5 * 2 * MANY
     assert twice <= 2.2 * once
+
+
+def test_hosts_that_only_the_switch_has_are_not_asked_for_in_one_piece(setup: Setup) -> None:
+    """As after many hosts have aged together: the bridge has forgotten them before the switch."""
+    setup.learn(1, 2 * MANY)
+    setup.look()
+    usual = setup.largest
+    setup.forget()
+    for _ in range(8):  # parts
+        setup.look()
+    assert setup.largest <= 2 * usual
+    assert setup.switch.flows == {}

@@ -11,6 +11,9 @@ The same sweep serves three occasions, which differ in which side is believed:
   source half has aged.
 - the first after a connection: flows without an entry are adopted.
 - the first after the switch lost everything: entries without flows are installed again.
+
+The switch's idle clock starts with each flow.  So the FDB ages an address that was installed
+again and has not been seen since, by when it was last seen; the time without the switch counts.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from itertools import chain
+from math import inf
 from typing import NamedTuple
 
 from ofapp.bridge.effects import (
@@ -132,26 +136,30 @@ class Sweep:
         """All flows with these serials (None: all flows) were shown: judge the entries."""
         addresses = self._addresses
         effects: list[Effect] = []
+        silent_since = now - (self._bridge.params.ageing_time or inf)
         for vid, mac, entry in chain.from_iterable(
             map(addresses.cohort, addresses.cohorts() if serials is None else serials)
         ):
-            if (
-                entry.installed >= self._started
-                or entry.mark == self._base + _BOTH
-                or not addresses.forwards(port := addresses.port_of(entry))
+            if entry.installed >= self._started or not addresses.forwards(
+                port := addresses.port_of(entry)
             ):
                 continue
-            if entry.lasts:
-                self._addresses.count("mended")
-                effects += self._addresses.reinstall(vid, mac, entry, now)
+            aged = entry.updated <= silent_since and not entry.lasts
+            if entry.mark == self._base + _BOTH:
+                if aged and entry.updated < entry.installed:
+                    effects.append(RemoveSource(port, vid, mac, entry.serial))
+                    effects += addresses.expired(vid, mac, entry.serial)
+            elif entry.lasts:
+                addresses.count("mended")
+                effects += addresses.reinstall(vid, mac, entry, now)
             elif entry.mark == self._base + _SOURCE:
                 # Without its destination half a host is flooded to for as long as it talks.
-                self._addresses.count("mended")
+                addresses.count("mended")
                 effects.append(InstallDestination(port, vid, mac, entry.serial))
-            elif self._occasion is Occasion.RESTARTED or port in self._lost:
-                effects += self._addresses.reinstall(vid, mac, entry, now)
+            elif (self._occasion is Occasion.RESTARTED or port in self._lost) and not aged:
+                effects += addresses.reinstall(vid, mac, entry, now)
             else:
-                effects += self._addresses.expired(vid, mac, entry.serial)
+                effects += addresses.expired(vid, mac, entry.serial)
         return effects
 
     def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:

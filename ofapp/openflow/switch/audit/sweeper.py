@@ -3,7 +3,8 @@
 A small table is read in one piece.  A large one is requested by cohorts, a few at a time, each
 of which Open vSwitch finds by its index, so that a sweep costs only the flows it reads.  Flows with
 none of the serials that the bridge knows would never be found so: each sweep therefore walks
-through one part of the whole, too, and in time through all of it.
+through one part of the whole, too, and in time through all of it.  How much is requested at a time
+follows from the flows that the switch says it has, never from what the bridge knows.
 """
 
 from __future__ import annotations
@@ -54,14 +55,13 @@ class Sweeper:
     def sweep(self, occasion: Occasion) -> None:
         """Look at all learned addresses, and mend what differs; RequestError, ValueError."""
         back = self._addresses.back()
-        others = sum(flow.table in LARGE for flow in self._installed.program.flows.values())
-        there = flow_count(self._channel) - others
+        there = flow_count(self._channel)
         if there > SMALL and occasion is Occasion.ROUTINE:
-            self._sweep_cohorts()
+            self._sweep_cohorts(there // 2)
         else:
             sweep = self._begin(occasion)
             if there > SMALL:
-                self._find(sweep, there, others)
+                self._find(sweep, there)
             else:
                 self._ask(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
             for serial in self._addresses.cohorts():
@@ -71,14 +71,18 @@ class Sweeper:
             self._repair(self._addresses.settle_held())
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
-    def _sweep_cohorts(self) -> None:
-        """Sweep the addresses that the bridge knows, with rests; and one part of all."""
+    def _sweep_cohorts(self, addresses: int) -> None:
+        """Sweep the addresses that the bridge knows, with rests; and one part of all.
+
+        addresses: at least about as many as the switch has flows of, which may be far more than the
+        bridge knows: when many have aged together, their deletion takes a while.
+        """
         kinds = [_LEARNED, _STICKY] if self._addresses.some_stick() else [_LEARNED]
         self._part += 1
         with self._pace.resting():
-            self._ask(self._begin(Occasion.ROUTINE), [self._part_request(len(self._addresses))])
+            self._ask(self._begin(Occasion.ROUTINE), [self._part_request(addresses)])
         serials = self._addresses.cohorts()
-        size = max(SLICE * len(serials) // max(len(self._addresses), 1), 1)
+        size = max(SLICE * len(serials) // addresses, 1)
         for at in range(0, len(serials), size):
             some = serials[at : at + size]
             with self._pace.resting():
@@ -86,8 +90,9 @@ class Sweeper:
                 self._ask(sweep, self._cohort_requests(some, kinds))
                 self._repair(sweep.finish(time.monotonic(), some))
 
-    def _find(self, sweep: Sweep, there: int, others: int) -> None:
+    def _find(self, sweep: Sweep, there: int) -> None:
         """All flows, by all possible serials; then in parts should more be left."""
+        others = sum(flow.table in LARGE for flow in self._installed.program.flows.values())
         size, shown = max(SLICE * COHORTS * 2 // there, 1), 0
         for kind in (_LEARNED, _STICKY):
             if shown < flow_count(self._channel) - others:
