@@ -142,6 +142,7 @@ def attacks(host: Host) -> Frames:
     yield from _forged_arp(host)
     yield from _forged_discovery(host)
     yield from _rogue_router(host)
+    yield from _rogue_multicast_router(host)
     yield from _rogue_server(host)
 
 
@@ -253,6 +254,41 @@ def _rogue_router(host: Host) -> Frames:
     redirect = Nd(kind=137, mac=mac, source=host.link_local, dest=host.six, body=target)
     yield "redirect", host.nd(redirect)
     yield "redirect of IPv4", host.ipv4(bytes((5, 1)) + bytes(30), 1)
+    yield "router advertisement of IPv4", host.ipv4(bytes((9, 0, 0, 0, 1, 2, 0, 99)), 1)
+
+
+def _rogue_multicast_router(host: Host) -> Frames:
+    """Queries, router discovery and PIM.
+
+    Without snooping the switch does not distinguish an IGMP query of one group from a report.
+    """
+    four, six = host.four, host.link_local
+    alert = bytes((148, 4, 0, 0))
+    query = bytes((0x11, 100, 0xEE, 0x9B)) + bytes(4)
+    groups = 0x01005E000001, 0x01005E00006A, 0x01005E00000D
+
+    def igmp(source: str, dest: str, message: bytes, to: int) -> bytes:
+        return host.frame(0x0800, ipv4(source, dest, message, 2, alert), to)
+
+    for name, source in ("", four), (" without an address", "0.0.0.0"):
+        yield f"IGMP query{name}", igmp(source, "224.0.0.1", query, groups[0])
+    yield "IGMP query to one host", igmp(four, "224.0.0.1", query, VICTIM)
+    yield "IGMP query by broadcast", igmp(four, "239.1.1.1", query, BROADCAST)
+    hello = bytes((0x30, 20, 0, 0)) + bytes(4)
+    yield "MRD of IPv4", igmp(four, "224.0.0.106", hello, groups[1])
+    pim = bytes((0x20, 0, 0, 0)) + bytes(6)
+    yield "PIM", host.frame(0x0800, ipv4(four, "224.0.0.13", pim, 103), groups[2])
+    packet = ipv6(six, "ff02::d", pim, 103, 1)
+    yield "PIM over IPv6", host.frame(0x86DD, packet, 0x33330000000D)
+    for kind, octets in ((130, 28), (151, 8), (152, 8), (153, 8), (153, 4)):
+        for chain in (b"", extension(58)):
+            message = chain + bytes((kind,)) + bytes(octets - 1)
+            packet = ipv6(six, "ff02::1", message, 0 if chain else 58, 1)
+            name = "in options" if chain else "alone"
+            yield (
+                f"ICMPv6 {kind} of {octets} octets {name}",
+                host.frame(0x86DD, packet, ALL_NODES),
+            )
 
 
 def _rogue_server(host: Host) -> Frames:

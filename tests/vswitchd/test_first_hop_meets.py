@@ -85,6 +85,16 @@ BRIDGES: dict[str, dict[str, Any]] = {
             {"mac": mac_of(ONE), "port": "g1", "address": mcframes.link_local(1)},
         ],
     },
+    "querier": {
+        "multicast": QUICK | {"mcast_querier": True, "mcast_querier_address4": "10.0.0.240"},
+        "bindings": [
+            *BOUND,
+            *(
+                {"mac": mac_of(one), "port": name, "address": mcframes.link_local(number)}
+                for name, one, number in (("g1", ONE, 1), ("g2", TWO, 3))
+            ),
+        ],
+    },
     "locked": {"ports": guests({"locked": True})},
     "sticky": {"ports": GUESTS | {"fourth": {"sticky": True}}},
     "full": {"ports": guests({"fdb_max_learned": 1, "over_limit": "drop"})},
@@ -290,6 +300,42 @@ def test_reports_of_guests_are_snooped_and_forged_ones_are_not(
     bridge.inject(UP, mcframes.join(200, dhcp.ALL_AGENTS))
     wait_entry(bridge, dhcp.ALL_AGENTS, {UP})
     assert comes(bridge, G1, dhcp.request6(ONE.mac)) == {UP}, "where a server has joined"
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_guest_is_neither_querier_nor_router(
+    make: Callable[[str], Bridge], controller: Controller, family: int
+) -> None:
+    """What a guest sends as a multicast router goes nowhere, and changes nothing."""
+    bridge, group = make("querier"), "239.1.1.1" if family == 4 else "ff1e::1:1"
+    wait_restricted(bridge, set(), family=family)
+    bridge.inject(G2, mcframes.join(3, group))
+    wait_entry(bridge, group, {G2})
+    # The lowest address of the LAN: it would win the election.
+    mine = {"source": "10.0.0.1"} if family == 4 else {}
+    lies = {
+        "query": mcframes.query(1, family=family, **mine),
+        "query of the group": mcframes.query(1, family=family, group=group, **mine),
+        "query of a proxy": mcframes.query(1, family=family, source="0.0.0.0" if mine else "::"),
+        "PIM": mcframes.pim_hello(1, family=family),
+        "MRD": mcframes.router_advertisement(1, family=family),
+        "end of MRD": mcframes.router_termination(1, family=family),
+    }
+    for name, frame in lies.items():
+        assert bridge.send(G1, frame) == set(), name
+    # What was sent before has been handled when a later report of the port has been.
+    bridge.inject(G1, mcframes.join(1, group))
+    wait_entry(bridge, group, {G1, G2})
+    where = f"/v1/bridges/{bridge.dpid16}/multicast"
+    answer = controller.get(where)
+    assert "g1" not in repr(answer["vlans"]), answer["vlans"]
+    assert bridge.send(UP, mcframes.stream(200, group[:-1] + "9")) == set(), "it has all groups"
+
+    def claimed() -> set[str]:
+        events = controller.events("bindings.refused")
+        return {each["data"]["claim"] for each in events if each["data"]["port_name"] == "g1"}
+
+    wait_for(lambda: "multicast-router" in claimed(), "the event", tick=bridge.switch.step)
 
 
 def test_a_locked_port_wants_a_static_entry_also_for_dhcp(

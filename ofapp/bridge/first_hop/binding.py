@@ -152,8 +152,8 @@ class GuardedPort:
 class Refused:
     """Frames of one kind that were refused on a port, by the samples that the switch sent.
 
-    claim: what they claim: source, arp, nd, dhcp-server, router, redirect, fragment, nested; or
-    dhcp, a message to a server that the controller has dropped.
+    claim: what they claim: source, arp, nd, dhcp-server, router, redirect, multicast-router,
+    fragment, nested; or dhcp, a message to a server that the controller has dropped.
     address: the claimed address; None where there is none.
     contradicts: the binding that contradicts it; None if the address has none.
     samples: how many samples; first, last: when, in the core's time.

@@ -17,10 +17,15 @@ from ofapp.bridge.packet.neighbour import (
 )
 from ofapp.bridge.ports.sending import frame_vid
 
-_ICMP, _ICMP_REDIRECT = 1, 5
+_ICMP, _IGMP, _PIM = 1, 2, 103
+_OF_ROUTERS4 = {5: "redirect", 9: "router"}
+_IGMP_REPORTS = (0x12, 0x16, 0x17, 0x22)
 _SERVER4, _CLIENT4 = b"\x00\x43", b"\x00\x44"  # UDP ports 67, 68
 _CLIENT6, _SERVER6 = b"\x02\x22", b"\x02\x23"  # 546, 547
-_OF_ROUTERS = {ROUTER_ADVERTISEMENT: "router", REDIRECT: "redirect"}
+_OF_ROUTERS = {ROUTER_ADVERTISEMENT: "router", REDIRECT: "redirect"} | dict.fromkeys(
+    (130, 151, 152, 153),  # MLD queries, and multicast router discovery (RFC 4286)
+    "multicast-router",
+)
 
 
 class Claim(NamedTuple):
@@ -70,8 +75,12 @@ def _of_packet(sample: bytes, packet: Packet) -> tuple[str, bytes]:
         server, client = (_SERVER4, _CLIENT4) if is_v4 else (_SERVER6, _CLIENT6)
         serves = ports[0] == server or ports[1] == client
         return "dhcp-server" if serves else "source", packet.source
-    if packet.protocol == _ICMP and data[:1] == bytes((_ICMP_REDIRECT,)):
-        return "redirect", packet.source
+    if packet.protocol == _PIM or (
+        packet.protocol == _IGMP and data and data[0] not in _IGMP_REPORTS
+    ):
+        return "multicast-router", packet.source
+    if packet.protocol == _ICMP and data:
+        return _OF_ROUTERS4.get(data[0], "source"), packet.source
     if packet.protocol != ICMPV6 or len(packet.source) != 16 or not data:
         return "source", packet.source
     kind, target = data[0], data[8:24]

@@ -66,7 +66,13 @@ class PortParams:
         bool, Doc("IPv6 neighbour discovery may claim only addresses with a binding on the port.")
     ] = False
     dhcp_server: Annotated[bool, Doc("Messages of DHCP servers may come in here.")] = True
-    router: Annotated[bool, Doc("Router advertisements and redirects may come in here.")] = True
+    router: Annotated[
+        bool,
+        Doc(
+            "Messages of routers may come in here: router advertisements and redirects, and those"
+            " of multicast routers: IGMP and MLD queries, PIM, multicast router discovery."
+        ),
+    ] = True
     max_bindings: Annotated[int, _Bindings, Doc("Most dynamic bindings of the port.")] = 64
 
     @property

@@ -13,6 +13,14 @@ MCAST_ROUTER = EventKind(
     "A multicast router was discovered behind a port, or has gone.",
     fields="...",
 )
+MCAST_ROUTER_REFUSED = EventKind(
+    "mcast.router.refused",
+    WARNING,
+    "A query or another message of a multicast router came in by a port where no router may be "
+    "(`router: false`, as `trust: guest` sets it), and was dropped.",
+    "Find the host that sends it, or allow routers at the port: `first_hop: {router: true}`.",
+    "message vlan",
+)
 MCAST_LIMIT_REACHED = EventKind(
     "mcast.limit.reached",
     WARNING,

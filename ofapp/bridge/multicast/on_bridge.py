@@ -31,7 +31,7 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast import SendFrame as SendUntagged
 from ofapp.bridge.multicast.events import MCAST_VLANS, MCAST_VLANS_CLEARED
 from ofapp.bridge.multicast.permanent_entries import PermanentEntries, PermanentEntry
-from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.sending import frame_vid, sent, tagged
@@ -106,7 +106,7 @@ class SnoopingOnBridge(Protocol[multicast.Params]):
         at, added = self.clock.at(now), False
         wanted: list[multicast.Effect] = []
         for port in ports:
-            params = self._state.params.port(port.name, port.number).multicast
+            params = _port_params(self._state.params.port(port.name, port.number))
             if port.number in self._ports:
                 wanted += self._snooping.set_port_params(port.number, params, at)
             else:
@@ -179,9 +179,10 @@ class SnoopingOnBridge(Protocol[multicast.Params]):
                     wanted += self._set_vlan(self._snooping, vid, at)
                 effects += self._carry_out(wanted)
         for port, was, new in change.ports:
-            if new.multicast != was.multicast and self._snooping is not None:
+            snooped = _port_params(new)
+            if snooped != _port_params(was) and self._snooping is not None:
                 at = self.clock.at(now)
-                wanted = self._snooping.set_port_params(port.number, new.multicast, at)
+                wanted = self._snooping.set_port_params(port.number, snooped, at)
                 effects += self._carry_out(wanted)
         if (self.params is None) is not (before.multicast is None):
             effects.append(LookAgain())  # whether the switch has the flows of snooping, or none
@@ -222,6 +223,9 @@ class SnoopingOnBridge(Protocol[multicast.Params]):
         at, vid = self.clock.at(now), frame_vid(frame)
         effects: list[Effect] = []
         if vid not in self.vlans and not self._admit(self._snooping, vid, port, at, effects):
+            known = self._state.ports.get(port)
+            if known is None or _port_params(self._state.params.port(known.name, port)).hosts_only:
+                return effects
             ports = {number for number, forwards in self._ports.items() if forwards}
             return [*effects, *sent(policies, ports - {port}, port, frame)]
         return effects + self._carry_out(self._snooping.receive(port, vid, frame, at), frame, port)
@@ -427,6 +431,13 @@ class SnoopingOnBridge(Protocol[multicast.Params]):
             else:
                 effects.append(effect)
         return effects
+
+
+def _port_params(params: PortParams) -> multicast.PortParams:
+    """The parameters of a port's snooping: first-hop security may allow no router there."""
+    if params.first_hop.router or params.trust == "learn":
+        return params.multicast
+    return replace(params.multicast, hosts_only=True)
 
 
 def _too_many(port: int) -> Event:

@@ -75,6 +75,7 @@ class PortParams:
     """Parameters of a port.
 
     mcast_flood_unregistered: RFC 4541 2.1.2(3); vlans: values of single VLANs, by VID.
+    hosts_only: reports alone come in here, as first-hop security allows no router (`router`).
     """
 
     mcast_router: Annotated[
@@ -90,14 +91,16 @@ class PortParams:
     ] = 0
     mcast_flood_unregistered: Annotated[bool, Doc("The port gets groups without members.")] = False
     vlans: Mapping[int, PortVlanParams] = field(default_factory=dict)
+    hosts_only: bool = False
 
     def __post_init__(self) -> None:
         _check(self)
 
     def router(self, vid: int) -> int:
-        """`mcast_router` that applies in a VLAN."""
+        """`mcast_router` that applies in a VLAN; no router is heard where only hosts may be."""
         vlan = self.vlans.get(vid)
-        return self.mcast_router if vlan is None or vlan.mcast_router is None else vlan.mcast_router
+        said = self.mcast_router if vlan is None or vlan.mcast_router is None else vlan.mcast_router
+        return 0 if self.hosts_only and said == 1 else said
 
 
 @dataclass(frozen=True, slots=True)

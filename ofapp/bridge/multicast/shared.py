@@ -7,11 +7,20 @@ at most once, no matter how many records one report has.
 
 from __future__ import annotations
 
+from math import inf
+
 from ofapp.bridge.event import EventKind, PortNumber, Text
 from ofapp.bridge.multicast.effects import Effect
-from ofapp.bridge.multicast.events import MCAST_LIMIT_REACHED, MCAST_LIMIT_RECOVERED
+from ofapp.bridge.multicast.events import (
+    MCAST_LIMIT_REACHED,
+    MCAST_LIMIT_RECOVERED,
+    MCAST_ROUTER_REFUSED,
+)
 from ofapp.bridge.multicast.params import Params, PortParams
 from ofapp.bridge.multicast.timers import Place, Timers
+
+REFUSED_INTERVAL = 60.0
+"""Seconds between events about routers' messages from one port where no router may be."""
 
 
 class EntryQuota:
@@ -97,6 +106,7 @@ class SnoopedPort:
 
     edge: spanning tree knows that no bridge is behind it; groups: it is a member of, in all VLANs;
     hosts: tracked, of all groups; truncated: members that asked for more sources than allowed.
+    refused_at: when an event said last that a router's message was dropped.
     """
 
     __slots__ = (
@@ -108,6 +118,7 @@ class SnoopedPort:
         "hosts",
         "number",
         "params",
+        "refused_at",
         "truncated",
     )
 
@@ -119,6 +130,7 @@ class SnoopedPort:
         self.groups = 0
         self.hosts = 0
         self.truncated = 0
+        self.refused_at = -inf
         self.counters: dict[str, int] = {}
         self.alarms: set[str] = set()
 
@@ -159,6 +171,14 @@ class Shared:
     def event(self, kind: EventKind, text: Text, port: int | None, **data: object) -> None:
         """Emit an event."""
         self.out.append(kind.event(text, port, data))
+
+    def refuse_router(self, port: SnoopedPort, vid: int, kind: str, now: float) -> None:
+        """Count a router's message from a port where only hosts may be; report it once a minute."""
+        port.count("drop_router_not_allowed")
+        if now >= port.refused_at + REFUSED_INTERVAL:
+            port.refused_at = now
+            text = f"a multicast router's message ({kind}) was dropped at ", PortNumber(port.number)
+            self.event(MCAST_ROUTER_REFUSED, text, port.number, message=kind, vlan=vid)
 
     # Limits. An alarm is raised once, and again only after it was cleared with some slack.
 

@@ -138,6 +138,12 @@ class SnoopedVlan:
         if router is not None:
             self._shared.timers.cancel(router)
 
+    def forget_querier(self, port: int, now: float) -> None:
+        """Forget another querier behind the port: the next timers find it silent."""
+        if self.querier.other_port == port:
+            self.querier.other_until = now
+            self._follow_querier()
+
     def refresh(self) -> None:
         """Recompute the sets of ports; each group follows if they changed."""
         scope, ports = self.scope, self._shared.ports

@@ -163,6 +163,8 @@ class Snooping:
                 snooped.track_hosts(port, params.mcast_fast_leave)
             if params.router(snooped.scope.vid) == 0:
                 snooped.forget_router(port)
+            if params.hosts_only:
+                snooped.forget_querier(port, now)
             snooped.refresh()
         return self._done(now)
 
@@ -310,16 +312,20 @@ class Snooping:
         if port not in pair[0].scope.live:
             known.count("drop_not_forwarding")
             return self._flush()
-        if not pair[0].scope.enabled:
-            pair[0].forward(pair[0].scope.live, port)
+        scope, hosts_only = pair[0].scope, known.params.hosts_only
+        if not (scope.enabled or hosts_only):
+            pair[0].forward(scope.live, port)
             return self._flush()
         message = decode(frame, shared.params.strict)
         if isinstance(message, Malformed):
             known.count("drop_" + message.reason)
             return self._flush()
         known.count("rx_" + message.kind)
-        if isinstance(message, Other):
-            pair[0].forward(pair[0].scope.live, port)
+        if hosts_only and not isinstance(message, Report):
+            shared.refuse_router(known, vid, message.kind, now)
+            return self._flush()
+        if isinstance(message, Other) or not scope.enabled:
+            pair[0].forward(scope.live, port)
             return self._flush()
         snooped = pair[message.family is Family.IPV6]
         if isinstance(message, Report):

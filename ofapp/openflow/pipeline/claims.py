@@ -18,6 +18,7 @@ from ofapp.openflow.model.flow import (
     IPV4,
     IPV6,
     TO_BRIDGES,
+    TO_HOST,
     Action,
     CopyField,
     Flow,
@@ -41,10 +42,11 @@ are for the controller; new claims pass while it is away; any frame may be refus
 IPV4_CLAIM, IPV6_CLAIM = 4 << 16, 6 << 16
 """The kind of the claimed IP address, in the first register of `Register.SENDER`."""
 
-_UDP, _ICMP, _IGMP, _ICMPV6 = 17, 1, 2, 58
+_UDP, _ICMP, _IGMP, _ICMPV6, _PIM = 17, 1, 2, 58, 103
 _SOLICITATION, _ADVERTISEMENT = 135, 136
 _TAGS_AND_LLC = (0x8100, 0x88A8, 0x05FF)  # 0x05ff is how Open vSwitch shows an LLC header
 _UNFRAGMENTED, _FRAGMENT = Match("ip_frag", 0), Match("ip_frag", 1, 1)
+_TO_ALL = Match("eth_dst", (1 << 48) - 1)
 _FOUR, _SIX = Match("eth_type", IPV4), Match("eth_type", IPV6)
 
 
@@ -165,12 +167,58 @@ _CLAIMS = (
         "A router advertisement or redirect, from a port where no router may be (RFC 6105).",
     ),
     _Claim(
-        "redirect4",
+        "router4",
         860,
         NO_ROUTER,
-        ((_FOUR, Match("ip_proto", _ICMP), Match("icmpv4_type", 5)),),
+        tuple((_FOUR, Match("ip_proto", _ICMP), Match("icmpv4_type", kind)) for kind in (5, 9)),
         TableId.REFUSED,
-        "And a redirect of IPv4.",
+        "And a redirect or router advertisement of IPv4 (RFC 1256).",
+    ),
+    _Claim(
+        "multicast-router6",
+        861,
+        NO_ROUTER,
+        _icmpv6(130, 151, 152, 153),
+        TableId.REFUSED,
+        "MLD queries and multicast router discovery (RFC 4286).",
+    ),
+    _Claim(
+        "short6",
+        861,
+        NO_ROUTER,
+        _icmpv6(0, more=(_UNFRAGMENTED,)),
+        TableId.REFUSED,
+        "ICMPv6 of less than 8 octets, which has no type for the switch: only multicast router "
+        "discovery is so short.",
+    ),
+    _Claim(
+        "pim",
+        860,
+        NO_ROUTER,
+        tuple((family, Match("ip_proto", _PIM)) for family in (_FOUR, _SIX)),
+        TableId.REFUSED,
+        "PIM.",
+    ),
+    _Claim(
+        "igmp-general",
+        861,
+        NO_ROUTER,
+        tuple(
+            (_FOUR, Match("ip_proto", _IGMP), Match("ipv4_dst", group))
+            for group in (0xE0000001, 0xE000006A)
+        ),
+        TableId.REFUSED,
+        "IGMP to 224.0.0.1, as general queries have it, or 224.0.0.106, as multicast router "
+        "discovery has it. Queries of one group look like reports to the switch: snooping drops "
+        "them (`multicast.PortParams.hosts_only`).",
+    ),
+    _Claim(
+        "igmp-to-host",
+        862,
+        NO_ROUTER,
+        tuple((_FOUR, Match("ip_proto", _IGMP), to) for to in (TO_HOST, _TO_ALL)),
+        TableId.REFUSED,
+        "IGMP to one host or by broadcast, which snooping does not see: no report goes there.",
     ),
     _Claim(
         "offer",

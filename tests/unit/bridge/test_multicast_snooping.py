@@ -9,6 +9,7 @@ import pytest
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.first_hop.params import PortParams as Guard
 from ofapp.bridge.multicast import (
     Family,
     Params,
@@ -404,3 +405,37 @@ class TestPause:
         assert members(bridge) == {1, 3}
         bridge.tick(now + 10_300)
         assert members(bridge) is None
+
+
+class TestHostsOnly:
+    """A port where first-hop security allows no router."""
+
+    def test_a_querier_that_is_not_allowed_any_more_is_forgotten(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.hear("snooped", [(1, join())], now)
+        assert members(bridge) == {1, 3}
+        guard = PortParams(first_hop=Guard(router=False))
+        bridge.set_params(replace(bridge.params, ports={"p3": guard}), now)
+        bridge.tick(now)
+        assert {each.address for each in status(bridge, now).queriers} == {None}
+        assert status(bridge, now).routers == ()
+
+    def test_a_query_is_counted_and_reported_once_a_minute(self) -> None:
+        bridge, _ = make()
+        guard = PortParams(first_hop=Guard(router=False))
+        bridge.set_params(replace(bridge.params, ports={"p3": guard}), 0.0)
+        said = []
+        for now in (1.0, 30.0, 62.0):
+            effects = bridge.hear("snooped", [(3, query())], now)
+            assert sent(effects) == []
+            said += kinds(effects)
+        assert said == ["mcast.router.refused"] * 2
+        assert status(bridge, 62.0).counters[3]["drop_router_not_allowed"] == 3
+        assert {each.address for each in status(bridge, 62.0).queriers} == {None}
+
+    def test_what_is_only_reported_counts(self) -> None:
+        bridge, _ = make()
+        learn = PortParams(first_hop=Guard(router=False), trust="learn")
+        bridge.set_params(replace(bridge.params, ports={"p3": learn}), 0.0)
+        assert sent(bridge.hear("snooped", [(3, query())], 1.0))

@@ -149,7 +149,9 @@ options:
         type: bool
       router:
         description:
-        - Router advertisements and redirects may come in here.
+        - 'Messages of routers may come in here: router advertisements and redirects,
+          and those of multicast routers: IGMP and MLD queries, PIM, multicast router
+          discovery.'
         - The default of ofapp is V(true).
         type: bool
       max_bindings:

@@ -18,6 +18,7 @@ const CLAIMS = {
   "dhcp-server": "answers as a DHCP server",
   router: "advertises itself as a router",
   redirect: "redirects to another router",
+  "multicast-router": "acts as a multicast router or querier",
   fragment: "sends fragments that cannot be checked",
   dhcp: "sends DHCP messages that fit neither its bindings nor its port",
   nested: "sends nested tags that cannot be checked",
