@@ -21,7 +21,8 @@ KEPT = "02:0d:00:00:00:02"
 
 @pytest.fixture
 def everybody(site: Site) -> Iterator[Site]:
-    """No member is drained in the end."""
+    """Each switch is with its usual owner, and no member is drained in the end."""
+    wait_for(site.balanced, "each switch with its usual owner", seconds=60)
     yield site
     for member in site.members:
         site.members[0].api("POST", f"/v1/cluster/members/{member.name}/undrain")

@@ -29,6 +29,8 @@ from ofapp.controller.network import Network
 
 ANSWERED_BY = "Ofapp-Member"
 """Header of an answer by another member: its name."""
+OWNER = "Ofapp-Owner"
+"""Header of a member's refusal to answer for another member's bridge: the name of the owner."""
 
 NAMES = "/v1/cluster/bridges"
 FABRICS = "/v1/fabrics"
@@ -56,9 +58,9 @@ class Proxy:
             return None
         if from_member():
             what = f"member {owner} owns bridge {text}, not this one"
-            raise ProblemError(503, what, headers=AGAIN)
+            raise ProblemError(503, what, headers={**AGAIN, OWNER: owner})
         try:
-            return _returned(self._ask(owner))
+            return _returned(self._ask_owner(owner))
         except SilentError as error:
             what = f"member {owner} owns bridge {text}, and does not answer: {error.why}"
             raise ProblemError(503, what, headers=AGAIN) from None
@@ -132,6 +134,15 @@ class Proxy:
         if not matches and (name in unserved if is_datapath_id(name) else unserved):
             raise _unserved(name)
         return matches
+
+    def _ask_owner(self, owner: str) -> Reply:
+        """Ask the owner, and then once the new owner if the switch has just been handed over.
+
+        The former owner has refused the request before any of it was carried out.
+        """
+        reply = self._ask(owner)
+        new = reply.headers.get(OWNER.lower())
+        return self._ask(new) if new and new != self._surface.members.own else reply
 
     def _ask(self, owner: str) -> Reply:
         reply = self._surface.peers.ask(owner, as_asked())

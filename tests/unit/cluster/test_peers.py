@@ -88,36 +88,40 @@ class Site:
         return Peers(members)
 
 
+def _member(stack: ExitStack, etcd: FakeEtcd, name: str, *owned: int) -> Member:
+    """A member that owns bridges, by datapath id, until the stack is closed."""
+    network = empty_network()
+    client = etcd.client()
+    members = Members(client, KEYS.root, name, network.events.emit)
+    claims = Claims(client, KEYS)
+    cluster = SimpleNamespace(
+        cluster="lab",
+        members=members,
+        claims=claims,
+        lease_keeper=SimpleNamespace(renewed=None, holds=True),
+        current=True,
+        expected=lambda: {claim.datapath_id for claim in claims.all()},
+    )
+    members.start()
+    claims.start()
+    lease = client.grant(100 * LEASE).number
+    members.register(lease, "1.0")
+    for datapath_id in owned:
+        bridge = add_bridge(network, datapath_id, f"br{datapath_id}")
+        learn(network, bridge, *((1, 0, mac(n + 10 * datapath_id)) for n in range(5)))
+        claims.claim(datapath_id, lease, name, "it falls to this member")
+    surface = Surface(cluster, Place("127.0.0.1"))  # type: ignore[arg-type]
+    server = ApiServer(network, ApiPlace("127.0.0.1", 0), surface)
+    server.start()
+    stack.callback(server.stop)
+    return Member(network, surface, server)
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     etcd = FakeEtcd()
-    made: dict[str, Member] = {}
     with ExitStack() as stack:
-        for name, datapath_id in (("m1", 1), ("m2", 2)):
-            network = empty_network()
-            bridge = add_bridge(network, datapath_id, f"br{datapath_id}")
-            learn(network, bridge, *((1, 0, mac(n + 10 * datapath_id)) for n in range(5)))
-            client = etcd.client()
-            members = Members(client, KEYS.root, name, network.events.emit)
-            claims = Claims(client, KEYS)
-            cluster = SimpleNamespace(
-                cluster="lab",
-                members=members,
-                claims=claims,
-                lease_keeper=SimpleNamespace(renewed=None, holds=True),
-                current=True,
-                expected=lambda claims=claims: {claim.datapath_id for claim in claims.all()},
-            )
-            members.start()
-            claims.start()
-            lease = client.grant(100 * LEASE).number
-            members.register(lease, "1.0")
-            claims.claim(datapath_id, lease, name, "it falls to this member")
-            surface = Surface(cluster, Place("127.0.0.1"))  # type: ignore[arg-type]
-            server = ApiServer(network, ApiPlace("127.0.0.1", 0), surface)
-            server.start()
-            stack.callback(server.stop)
-            made[name] = Member(network, surface, server)
+        made = {name: _member(stack, etcd, name, own) for name, own in (("m1", 1), ("m2", 2))}
         yield Site(etcd, made)
 
 
@@ -320,6 +324,29 @@ def test_what_a_member_says_is_not_sent_on_again(site: Site) -> None:
     reply = peers.ask("m1", Request("GET", f"/v1/bridges/{OTHER}", ROOT))
     assert reply.status == 503
     assert b"member m2 owns" in reply.body
+
+
+def test_a_request_goes_on_to_the_owner_that_the_former_owner_names() -> None:
+    """m1 has not heard that m3 owns the bridge now; m2, its former owner, has."""
+    etcd = FakeEtcd()
+    with ExitStack() as stack:
+        m1, m2, m3 = (
+            _member(stack, etcd, name, *own) for name, own in (("m1", ()), ("m2", ()), ("m3", (3,)))
+        )
+        assert m2.surface.owner(3) == "m3"
+        m1.surface.owner = lambda datapath_id: "m2"  # type: ignore[method-assign]
+        path = f"/v1/bridges/{3:016x}/fdb/0/{mac(99)}"
+        status, body, member = m1.ask("PUT", path, {"port": "eth1"})
+        assert (status, member) == (201, "m3"), body
+        (entry,) = m3.ask("GET", f"/v1/bridges/{3:016x}/fdb?mac={mac(99)}")[1]["entries"]
+        assert entry["type"] == "static"
+        m2.surface.owner = lambda datapath_id: "m1"  # type: ignore[method-assign]
+        status, body, member = m1.ask("DELETE", path)
+        assert (status, member) == (503, "m2"), body
+        m2.surface.owner = lambda datapath_id: "m3"  # type: ignore[method-assign]
+        m3.surface.owner = lambda datapath_id: "m2"  # type: ignore[method-assign]
+        status, body, member = m1.ask("DELETE", path)
+        assert (status, member) == (503, "m3"), body
 
 
 def test_one_that_does_not_answer_is_named(site: Site) -> None:
