@@ -52,9 +52,15 @@ def run(tmp_path: Path) -> Run:
         # Without the plugins that these tests do not need, which take a second to import.
         environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         ended = subprocess.run(
-            command, check=False, capture_output=True, text=True, timeout=60, env=environment
+            command,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            env=environment,
         )
-        return ended.returncode, ended.stdout + ended.stderr
+        return ended.returncode, ended.stdout
 
     return run
 
