@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from ofapp.api.http.streams import Streams
 from ofapp.api.http.transfer import Settings
 from ofapp.api.metrics import metrics
 from ofapp.api.metrics.declaration import Source
-from ofapp.api.openapi import Info, OpenAPI
-from ofapp.api.problems import documented, field_problem
+from ofapp.api.openapi import APIBlueprint, Info, OpenAPI
+from ofapp.api.problems import described, documented, field_problem
 from ofapp.api.resources import (
     cluster,
     config,
@@ -51,6 +51,7 @@ from ofapp.api.resources.bridge import (
     stp,
 )
 from ofapp.api.roles import local, viewer
+from ofapp.common import hub
 from ofapp.controller.network import Network
 
 if TYPE_CHECKING:
@@ -100,24 +101,7 @@ def create_app(
     ended: number of connections that the server has ended, by reason.
     surface: of the cluster that this controller is a member of, if any.
     """
-    app = OpenAPI(
-        "ofapp.api",
-        info=Info(
-            title="ofapp",
-            version=ofapp.__version__,
-            description="State and settings of learning bridges on Open vSwitch."
-            " Answers have an ETag, except pages of a database: `If-None-Match` is answered with"
-            " 304 when nothing has changed, and a change with `If-Match` is made only while the"
-            " settings are those that had this ETag (412 otherwise; counters and states do not"
-            " matter). Long answers are compressed for clients that accept gzip.",
-        ),
-        responses=problems.COMMON,
-        validation_error_model=problems.Problem,
-        validation_error_callback=problems.invalid,
-        security_schemes={"token": {"type": "http", "scheme": "bearer"}},
-        doc_ui=False,
-        static_folder=None,
-    )
+    app = _openapi()
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     app.url_map.converters.update(CONVERTERS)
     app.url_map.merge_slashes = False  # redirects would be neither JSON nor in the document
@@ -130,15 +114,11 @@ def create_app(
     app.before_request(_check_parameters)
     bodies.install(app)
 
-    for resource in RESOURCES:
-        app.register_api(resource.blueprint(network))
-    streams = streams or Streams()
-    source = Source(network, streams, {} if ended is None else ended, surface)
-    app.register_api(metrics.blueprint(source))
-    app.register_api(events.blueprint(network, streams))
-    app.register_api(cluster.blueprint(network, surface))
+    source = Source(network, streams or Streams(), {} if ended is None else ended, surface)
+    for blueprint in _blueprints(source):
+        app.register_api(blueprint)
 
-    whole = cache(partial(_document, app))
+    whole = cache(partial(_document, network))
 
     @app.get("/openapi.json", doc_ui=False)
     @viewer
@@ -169,9 +149,54 @@ def _check_parameters() -> None:
             raise field_problem(422, name, "is given more than once")
 
 
-def _document(app: OpenAPI) -> dict[str, Any]:
-    """/openapi.json: the document that flask-openapi3 makes, with corrections."""
+def _openapi() -> OpenAPI:
+    """An application without routes."""
+    return OpenAPI(
+        "ofapp.api",
+        info=Info(
+            title="ofapp",
+            version=ofapp.__version__,
+            description="State and settings of learning bridges on Open vSwitch."
+            " Answers have an ETag, except pages of a database: `If-None-Match` is answered with"
+            " 304 when nothing has changed, and a change with `If-Match` is made only while the"
+            " settings are those that had this ETag (412 otherwise; counters and states do not"
+            " matter). Long answers are compressed for clients that accept gzip.",
+        ),
+        responses=problems.COMMON,
+        validation_error_model=problems.Problem,
+        validation_error_callback=problems.invalid,
+        security_schemes={"token": {"type": "http", "scheme": "bearer"}},
+        doc_ui=False,
+        static_folder=None,
+    )
+
+
+def _blueprints(source: Source) -> Iterator[APIBlueprint]:
+    for resource in RESOURCES:
+        yield resource.blueprint(source.network)
+    yield metrics.blueprint(source)
+    yield events.blueprint(source.network, source.streams)
+    yield cluster.blueprint(source.network, source.surface)
+
+
+def api_document(network: Network) -> dict[str, Any]:
+    """Describe all routes for OpenAPI; `network` is not read.
+
+    This takes 0.6 s, so a controller does it when it is asked for /openapi.json, and lets other
+    work go on in between.
+    """
+    app = _openapi()
+    with described():
+        for blueprint in _blueprints(Source(network, Streams(), {})):
+            app.register_api(blueprint)
+            hub.sleep(0)
     made: dict[str, Any] = app.api_doc
+    return made
+
+
+def _document(network: Network) -> dict[str, Any]:
+    """/openapi.json: the document that flask-openapi3 makes, with corrections."""
+    made = api_document(network)
     for operations in made["paths"].values():
         for method, operation in operations.items():
             for parameter in operation.get("parameters", ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.api.app import create_app
+from ofapp.api.app import api_document
 from ofapp.config import Config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -21,7 +21,7 @@ def page() -> Iterator[str]:
         " [/openapi.json](../openapi.json). Without tokens, and from other machines, *Security*"
         " says who may use it.",
     )
-    document = create_app(Network(Config(), State(None), EventLog())).api_doc
+    document = api_document(Network(Config(), State(None), EventLog()))
     rows = (
         [code(f"{method.upper()} {path}"), plain(operation.get("summary", ""))]
         for path, operations in sorted(document["paths"].items())

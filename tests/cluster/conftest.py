@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -9,7 +10,11 @@ import pytest
 
 from tests.cluster.site import Site, clustered, ring
 from tests.cluster.tally import HEAD, Tally
+from tests.support.controller import Controller
 from tests.support.waiting import wait_for
+
+# The thorough run measures how long members take to start.
+Controller.preloaded = not os.environ.get("OFAPP_THOROUGH")
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +17,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ofapp.api.app import api_document, create_app
 from ofapp.api.http.streams import EventItem
+from ofapp.common import hub
 from tests.unit.api import live
-from tests.unit.api.network import DPID, STATIC
+from tests.unit.api.network import DPID, STATIC, empty_network
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +33,27 @@ def url() -> Iterator[str]:
 
 THOROUGH = bool(os.environ.get("OFAPP_THOROUGH"))
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
+
+
+def test_a_controller_starts_without_the_document_and_works_on_while_it_is_made() -> None:
+    network, turns = empty_network(), []
+
+    def work() -> None:
+        while True:
+            turns.append(time.process_time())
+            hub.sleep(0)
+
+    begun = time.process_time()
+    create_app(network)
+    made = time.process_time()
+    other = hub.spawn(work)
+    api_document(network)
+    hub.kill(other)
+    described = time.process_time() - made
+    assert made - begun < described / 2
+    pauses = [later - earlier for earlier, later in itertools.pairwise(turns)]
+    assert len(pauses) > 20
+    assert max(pauses) < described / 2
 
 
 def test_the_document_knows_every_route(client: Any) -> None:

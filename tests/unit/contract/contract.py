@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
-from ofapp.api.app import create_app
+from ofapp.api.app import api_document
 from ofapp.api.event_kinds import KINDS
 from ofapp.config.model import json_schema
 from ofapp.reference import metrics
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 def api() -> Iterator[str]:
     """Requests, parameters and answers of `/openapi.json`, and the fields of its models."""
-    document = create_app(empty_network()).api_doc
+    document = api_document(empty_network())
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             yield from _operation(f"{method.upper()} {path}", operation)
