@@ -96,8 +96,7 @@ def test_who_pauses_and_is_ended_meanwhile_is_not_woken_up() -> None:
     hub.call_soon(lambda: log.append("others"))
     hub.pause()
     assert log == ["others"]
-    hub.sleep(0.05)
-    assert log == ["others", "over"]
+    wait_for(lambda: log == ["others", "over"], "its end", sleep=hub.sleep)
 
 
 def test_what_is_sent_leaves_in_the_next_pass_and_what_there_is_no_room_for_later() -> None:

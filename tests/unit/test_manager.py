@@ -21,6 +21,10 @@ from tests.unit.launcher import APP, DEADLINE, SOURCE
 # --- running and stopping
 
 
+PROMPTLY = 10.0
+"""Seconds; less than silent switches are given.  On a busy machine 2 were too short."""
+
+
 def connected(port: int) -> socket.socket:
     """A connection to a manager that says that it listens."""
     return socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
@@ -41,8 +45,7 @@ def test_a_signal_ends_it_with_status_0_also_with_switches_connected(manager, nu
         begun = time.monotonic()
         running.process.send_signal(number)
         assert running.end() == 0, running.text()
-        # Not the time that silent switches are given; on a busy machine 2 s were too short.
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < PROMPTLY
     assert f"stopping: {number.name}" in running.text()
     assert "Traceback" not in running.text()
 
@@ -111,7 +114,8 @@ def test_it_stops_while_somebody_follows_the_events(manager, tmp_path):
         begun = time.monotonic()
         running.process.terminate()
         assert running.end() == 0
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < PROMPTLY
+        assert follower.recv(4096) == b""
     assert "Traceback" not in running.text()
 
 

@@ -152,9 +152,8 @@ class TestTheFileOfAnEarlierVersion:
         for _ in range(2):
             assert (kept(state, 1), kept(state, 2)) == (RunTimeEntries(), RunTimeEntries((ENTRY,)))
             state.finish(5)
-            hub.sleep(0.01)
+            wait_for(lambda: not (tmp_path / "state.json").exists(), "its removal", sleep=hub.sleep)
             state.finish(5)
-            assert not (tmp_path / "state.json").exists()
             state = State(tmp_path, events)
         assert not events
 

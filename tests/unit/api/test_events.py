@@ -5,15 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import logging
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,7 +20,6 @@ from ofapp.api.resources import events as routes_events
 from ofapp.bridge.event import Severity
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from tests.support.ports import free_port
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, FULL, mac
 from tests.unit.made_event import made_event
@@ -293,32 +287,3 @@ def test_a_client_that_leaves_is_forgotten(url: str) -> None:
             next(events)
         fill_and_flush(url)  # what is written to a closed connection tells that it is closed
     assert time.monotonic() < deadline
-
-
-# The real thing
-
-
-def test_the_manager_stops_promptly_with_a_stream_open(tmp_path: Path) -> None:
-    port = free_port()
-    command = [sys.executable, "-m", "ofapp", "run", "ofapp.app", "--wsapi-port", str(port)]
-    command += ["--ofp-tcp-listen-port", str(free_port()), "--state-dir", str(tmp_path)]
-    root = str(Path(__file__).parents[3])
-    environment = {**os.environ, "PYTHONPATH": root}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-        try:
-            deadline = time.monotonic() + 20
-            while True:
-                try:
-                    with stream(f"http://127.0.0.1:{port}") as events:
-                        asked = time.monotonic()
-                        process.send_signal(signal.SIGTERM)
-                        assert list(events) == []
-                        assert process.wait(5) == 0
-                        assert time.monotonic() - asked < 2
-                        return
-                except ConnectionRefusedError:
-                    assert process.poll() is None
-                    assert time.monotonic() < deadline
-                    time.sleep(0.05)
-        finally:
-            process.kill()

@@ -46,7 +46,7 @@ def test_a_handler_is_not_stopped_half_way(gateway: Gateway) -> None:
     gateway.watch("/slow/", slow)
     assert begun.wait(10)
     caught_up = hub.spawn(gateway.catch_up)
-    hub.sleep(0.05)
+    hub.sleep(0.05)  # in which the handler could be stopped
     go_on.set()
     caught_up.wait()
     assert [each.whole for each in ended] == [True, True]

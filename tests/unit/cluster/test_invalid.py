@@ -12,6 +12,7 @@ from ofapp.controller.cluster.etcd.invalid import MAX_EVENTS, MOST
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import SECRET_OCTETS, Members
 from tests.support.etcd import FakeEtcd
+from tests.support.waiting import wait_for
 
 KEYS = Keys("test")
 SWITCH = "00000000000000aa"
@@ -122,8 +123,12 @@ def test_the_secret_is_restored_by_who_knows_it(etcd: FakeEtcd, member: Member, 
     secret = member.members.secret()
     client = etcd.client()
     client.delete(KEYS.secret) if how == "deleted" else client.put(KEYS.secret, b"x")
-    hub.sleep(0.01)
-    assert etcd.records[KEYS.secret].value == secret == member.members.secret()
+    wait_for(
+        lambda: KEYS.secret in etcd.records and etcd.records[KEYS.secret].value == secret,
+        "the secret to be restored",
+        sleep=hub.sleep,
+    )
+    assert member.members.secret() == secret
     new = bytes(SECRET_OCTETS)
     client.put(KEYS.secret, new)
     assert member.members.secret() == new

@@ -10,6 +10,7 @@ from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
 from tests.support.etcd import FakeEtcd
+from tests.support.waiting import wait_for
 
 KEYS = Keys("test")
 
@@ -100,6 +101,16 @@ def test_two_that_take_each_other_for_their_former_selves_do_not_alternate(
     assert clone.lease_keeper.held.number in etcd.leases
 
 
+def _wait_registered(etcd: FakeEtcd, process: Process) -> None:
+    """Wait until the record of the name is that of the process."""
+
+    def registered() -> bool:
+        record = etcd.records.get(KEYS.members + "a")
+        return record is not None and record.lease == process.lease_keeper.held.number
+
+    wait_for(registered, "the process to be registered", sleep=hub.sleep)
+
+
 @pytest.mark.parametrize("value", [None, b"x"])
 def test_a_record_that_was_deleted_or_replaced_by_hand_is_put_again(
     etcd: FakeEtcd, first: Process, value: bytes | None
@@ -107,8 +118,7 @@ def test_a_record_that_was_deleted_or_replaced_by_hand_is_put_again(
     key = KEYS.members + "a"
     by_hand = etcd.client()
     by_hand.delete(key) if value is None else by_hand.put(key, value)
-    hub.sleep(0.01)
-    assert etcd.records[key].lease == first.lease_keeper.held.number
+    _wait_registered(etcd, first)
     assert first.states == ["ready"]
 
 
@@ -119,10 +129,8 @@ def test_after_a_process_that_knows_no_better_has_taken_the_name_it_is_taken_bac
     other = etcd.client()
     lease = other.grant(2).number
     other.put(KEYS.members + "a", b'{"address": "http://192.0.2.1:1", "since": 1}', lease)
-    hub.sleep(0.01)
-    assert first.kinds == ["cluster.duplicate"]
+    wait_for(lambda: first.kinds == ["cluster.duplicate"], "a duplicate", sleep=hub.sleep)
     other.revoke(lease)
-    hub.sleep(0.01)
+    _wait_registered(etcd, first)
     assert first.kinds == ["cluster.duplicate", "cluster.duplicate.cleared"]
     assert first.states == ["ready"]
-    assert etcd.records[KEYS.members + "a"].lease == first.lease_keeper.held.number

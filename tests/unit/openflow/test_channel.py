@@ -419,7 +419,7 @@ def test_a_connection_that_was_silent_is_not_left_to_the_garbage_collector() -> 
     try:
         serving = hub.spawn(made.serve)
         del made, ours
-        hub.sleep(0.05)
+        hub.sleep(0.05)  # silent for longer than its time limit
         theirs.close()
         serving.wait()
         del serving
