@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 
 from ofapp.bridge.bridge import Bridge
@@ -56,14 +56,24 @@ def member_switch(
 
 
 class FlowFabric:
-    """The members of a graph, all of which use its plan.
+    """The members of a graph.  known: they know each other's hosts.
 
-    made: the switch of a member, made when a frame comes there.
+    using: the plan that all use; None: the graph's.
+    cut_off: members whose controller is lost, which still use `using`; since then a graph had
+    another plan, which the others use.
     """
 
-    def __init__(self, whole: Graph, using: Plan | None = None, known: bool = True) -> None:
+    def __init__(
+        self,
+        whole: Graph,
+        using: Plan | None = None,
+        known: bool = True,
+        cut_off: Set[int] = frozenset(),
+        since: Graph | None = None,
+    ) -> None:
         self.graph = whole
         self._plan = plan(whole) if using is None else using
+        self._newest = {} if since is None else plan(since, cut_off)
         self._known = known
         self._switches: dict[int, FlowSwitch] = {}
         self.far = {
@@ -75,7 +85,10 @@ class FlowFabric:
     def switch(self, member: int) -> FlowSwitch:
         """A member's switch."""
         if member not in self._switches:
-            content = Content({3: self._plan[member]}, NONE, 3)
+            parts = {3: self._plan[member]}
+            if member in self._newest:
+                parts[4] = self._newest[member]
+            content = Content(parts, NONE, max(parts))
             links = tuple(hop.port for hop in self.graph.hops[member])
             remotes = {other: other for other in self.graph.members if other != member}
             fabric = DesiredFabric(NUMBER, member, links, content)

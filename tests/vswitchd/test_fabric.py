@@ -144,6 +144,35 @@ def test_a_member_without_the_controller_forwards_and_others_learn(talking: Ring
     ring.learn(4, 2)
 
 
+@pytest.mark.parametrize("end", [(3, 3), (1, 3), (2, 3)], ids=["others", "own", "own other"])
+def test_a_member_without_the_controller_gets_broadcasts_after_another_plan(
+    talking: Ring, end: tuple[int, int]
+) -> None:
+    """A cable event makes a plan that s2 cannot get; ARP requests for its hosts still arrive."""
+    ring = talking
+    ring.members[1].disconnect()
+    wait_for(
+        lambda: not ring.status["members"][1]["connected"],
+        "s2 to be without the controller",
+        tick=ring.switch.in_pace(),
+    )
+    for up in (False, True):
+        before = ring.status["members"][0]["version"]
+        ring.fail(*end, up=up)
+        # Without s1-s3 no plan is made: it would lead through s2.  A cable of s2 that comes back
+        # is not used before s2 is back.
+        if up is (end == (3, 3)):
+            wait_for(
+                lambda before=before: ring.status["members"][0]["version"] != before,  # type: ignore[misc]
+                "another plan",
+                tick=ring.switch.in_pace(),
+            )
+        for member in (1, 2, 3):
+            got = ring.send(member, 2, frames.arp_request(frames.host(9)))
+            assert got == everywhere(but=(member, 2)), (member, up)
+        talk(ring, tick=False)
+
+
 def test_a_member_that_leaves_the_file_is_a_bridge_again(talking: Ring) -> None:
     ring, controller = talking, talking.controller
     file = ring.file()

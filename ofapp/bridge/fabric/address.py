@@ -9,9 +9,10 @@ administered (IEEE 802c-2017, the quadrant of administratively assigned addresse
 
 The version takes the upper six bits of its octet, the colour the lower two.  The flags are 1 for a
 frame from an isolated port, and 2 (`DETOUR`) for one of a tree that goes to its next member as a
-frame for that member does, as the tree's link has failed.  The entropy is a hash
-of the frame inside: by the outer source, members spread flows over links.  The aggregation is the
-one that the frame came from, if that has ports at several members, otherwise 0.
+frame for that member does, as the tree's link has failed.  4 (`LEAF`) is a frame of a tree for a
+member that does not hold the tree.  The entropy is a hash of the frame inside: by the outer source,
+members spread flows over links.  The aggregation is the one that the frame came from, if that has
+ports at several members, otherwise 0.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ MEMBERS = 1 << 16
 ENTROPY = 256
 """How many values of each kind an address has room for."""
 
-DETOUR = 0x02
-"""Flag in destinations: the member that the frame is for sends it on by the tree."""
+DETOUR, LEAF = 0x02, 0x04
+"""Flags in destinations of a tree's frames that go to one member: that member sends the frame on by
+the tree, or takes it for its own bridge alone."""
 
 _ONE, _TREE = 0x02, 0x03
 ANY_WAY = 0xFFFF_00FF_FFFF

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ofapp.bridge.fabric.graph import Graph
 from ofapp.bridge.fabric.routes.paths import NextHops, distances, next_hops
@@ -34,9 +34,9 @@ Plan = Mapping[int, Part]
 def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
     """Return the parts of the members that the controller can program.
 
-    cut_off: the others.  They forward by the versions that they hold, so this plan uses none of
-    them as transit, and they receive no frames of its trees.  Frames for them alone reach them, as
-    a member accepts those of every version.
+    cut_off: the other members.  They forward by the versions that they hold, so this plan uses none
+    of them as transit.  A member accepts frames for itself of every version: so each of the others
+    is reached by its neighbours, and is a leaf of every tree.
     """
     towards: dict[int, dict[int, NextHops]] = defaultdict(dict)
     trees: dict[int, dict[int, Branch]] = defaultdict(dict)
@@ -49,4 +49,10 @@ def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
     for member in programmed.members:
         for at, branch in tree(programmed, member, cost[member]).items():
             trees[at][member] = branch
+        for leaf in sorted(cut_off):
+            near = [hop for hop in graph.hops[leaf] if hop.member in cost[member]]
+            if near:
+                at = min(near, key=lambda hop: (hop.cost + cost[member][hop.member], hop)).member
+                branch = trees[at][member]
+                trees[at][member] = replace(branch, leaves=(*branch.leaves, leaf))
     return {member: Part(towards[member], trees[member]) for member in programmed.members}

@@ -116,6 +116,10 @@ class _Search:
             if step is not None:
                 ends_here = False
                 yield from map(step.then, self.branches(root, hop.member))
+        for leaf in () if branch is None else branch.leaves:
+            for way in islice(self.ways(member, leaf, Colour.GREEN), 1):
+                ends_here = False
+                yield way
         if ends_here:
             yield _Found()
 

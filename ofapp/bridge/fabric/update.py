@@ -5,8 +5,10 @@ program installs it.  Once all have confirmed that, each uses it for the frames 
 A version that no member uses any more is removed when the frames under way have arrived.
 
 A member that is cut off goes on with the versions that it has.  The others keep the version that
-it uses.  A member that restarted holds nothing and drops all frames.  So no frame meets parts of
-two plans.
+it uses.  A new plan does not lead through that member: neighbours give it its copies of all frames
+(`plan`), so it is not waited for.  Only where connected members would lose each other without it,
+the new plan waits: by the old plan the switches go around failed links.  A member that restarted
+holds nothing and drops all frames.  So no frame meets parts of two plans.
 """
 
 from __future__ import annotations

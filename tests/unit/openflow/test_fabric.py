@@ -139,7 +139,7 @@ def test_a_version_costs_three_flows_a_member_and_two_a_tree(members: int, most:
     assert count["unicast"] == 3 * (members - 1)
     assert count["tree"] == 2 * members - 1  # its own begins here, and has no detour
     assert len({flow.identity for flow in made}) == len(made) <= most
-    assert len(made) - count["unicast"] - count["tree"] == 24 + 2 * len(link_ports(shape, 1))
+    assert len(made) - count["unicast"] - count["tree"] == 25 + 2 * len(link_ports(shape, 1))
 
 
 def test_versions_have_no_flow_in_common() -> None:

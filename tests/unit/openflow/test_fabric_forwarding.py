@@ -89,6 +89,42 @@ def test_frames_arrive_after_any_one_failure_and_never_loop_after_more(members: 
                 check_after_failure(fabric, whole.without(links=links), single=False)
 
 
+def cut_off_members(whole: Graph, left: Graph) -> Iterator[set[int]]:
+    """Sets of members without a controller for which a plan is made: see `Updates`."""
+    for number in range(1, len(whole.members)):
+        for chosen in itertools.combinations(whole.members, number):
+            programmed = left.without(members=chosen)
+            reached = distances(programmed, programmed.members[0])
+            near = {hop.member for member in reached for hop in left.hops[member]}
+            if len(reached) == len(programmed.members) and {*chosen} <= near:
+                yield {*chosen}
+
+
+@pytest.mark.parametrize("members", [2, 3, 4])
+def test_members_without_a_controller_get_the_frames_of_all_after_a_change_of_plan(
+    members: int,
+) -> None:
+    """A link has failed or has come back; each frame for all reaches every host once."""
+    for whole in connected_graphs(members):
+        for before, now in [(whole, whole.without(links=[link])) for link in whole.links]:
+            for old, new in ((before, now), (now, before)):
+                for cut_off in cut_off_members(whole, new):
+                    made = plan(old)
+                    fabric = FlowFabric(whole, made, cut_off=cut_off, since=new)
+                    network = Network(fabric, new)
+                    for member in whole.members:
+                        if member in cut_off and len({*old.parts.values()}) > 1:
+                            continue  # the old plan led nowhere
+                        everywhere = {(at, port) for at in whole.members for port in EDGES}
+                        everywhere -= {(member, EDGES[1])}
+                        got = network.flood(member)
+                        assert got == dict.fromkeys(everywhere, 1), (old, new, cut_off, member)
+                    for left in single_failures(new) if members < 4 else ():
+                        again = Network(fabric, left)
+                        for member in left.members:
+                            assert {*again.flood(member).values()} <= {1}
+
+
 @pytest.mark.thorough
 def test_the_same_of_five_members() -> None:
     for whole in all_graphs(5):

@@ -22,11 +22,13 @@ class Branch:
     """Part of a tree at a member.
 
     entry: the only port by which frames of the tree enter; None where the tree begins.
-    hops: those to the next members.
+    hops: hops to the next members.
+    leaves: members that do not hold the tree, and get their copy here as frames for one member do.
     """
 
     entry: int | None
     hops: tuple[Hop, ...]
+    leaves: tuple[int, ...] = ()
 
 
 def tree(graph: Graph, root: int, known: Mapping[int, int] | None = None) -> Mapping[int, Branch]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.fabric.address import ANY_WAY, DETOUR, to_member, to_tree
+from ofapp.bridge.fabric.address import ANY_WAY, DETOUR, LEAF, to_member, to_tree
 from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
 from ofapp.bridge.fabric.plan import Part
 from ofapp.bridge.fabric.routes.paths import Colour
@@ -53,11 +53,21 @@ from ofapp.openflow.pipeline.table import Table
 EXACT = 0xFFFF_FFFF_FF00
 """Mask of outer destinations: all that says where a frame goes."""
 _COLOUR = Bits("eth_dst", 24, 2)
-_DETOUR = Bits("eth_dst", DETOUR.bit_length() - 1, 1)
+_DETOUR, _LEAF = (Bits("eth_dst", flag.bit_length() - 1, 1) for flag in (DETOUR, LEAF))
 _ROOT = Bits("eth_src", 8, 8)
 """Bits of the outer source: the member where the frame entered, and where its tree begins."""
 
 _FABRIC_RULES = (
+    rule(
+        "leaf",
+        320,
+        "eth_dst",
+        Feature.FABRIC,
+        "A frame of a tree whose version this member does not hold, as the controller could not "
+        "program it: a copy for this bridge alone. `reg14` has the member where it entered.",
+        TableId.LEAVE,
+        "address",
+    ),
     rule(
         "detoured",
         310,
@@ -92,7 +102,7 @@ _FABRIC_RULES = (
         Feature.VERSION,
         "By the tree of a member and a version, from the only port where its frames come in, or "
         "around a failed link: on to the next members, and a copy for this bridge. `reg14` has "
-        "the next member.",
+        "the next member. A member that does not hold the version gets a separate copy.",
         (None, TableId.LEAVE),
         "clone address",
     ),
@@ -155,6 +165,7 @@ def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
     here = Match("eth_dst", to_member(fabric.fabric, fabric.member), ANY_WAY & EXACT)
     yield Flow(TableId.FABRIC, 300, (here,), Feature.FABRIC, (), TableId.LEAVE)
     yield _detoured_flow(fabric)
+    yield _leaf_flow(fabric)
     for link in fabric.links:
         match = (in_port(link),)
         yield Flow(TableId.ADMISSION, 970, match, Feature.FABRIC, (), TableId.FABRIC)
@@ -186,9 +197,9 @@ class Version:
         for root, branch in self.part.trees.items():
             to, begins = to_tree(fabric, root, number), branch.entry is None
             branches = tuple((hop.port, hop.member) for hop in branch.hops)
-            yield Tree(FABRIC_PORT, branches, begins), to
+            yield Tree(FABRIC_PORT, branches, branch.leaves, begins), to
             if branch.entry is not None:
-                yield Tree(branch.entry, branches, begins), to
+                yield Tree(branch.entry, branches, branch.leaves, begins), to
 
     def __len__(self) -> int:
         others = len(self.part.towards.keys() - {self.member})
@@ -220,16 +231,19 @@ class Unicast(NamedTuple):
 class Tree(NamedTuple):
     """Branches of a tree, for frames that come in by `entry`: (port, next member) of each.
 
+    leaves: members that get their copies as frames for one member.
     begins: the tree begins here, and its frames need no copy for this bridge.
     """
 
     entry: int
     hops: tuple[tuple[int, int], ...]
+    leaves: tuple[int, ...]
     begins: bool
 
     def flow(self, to: int, version: int) -> Flow:
         """The flow for a destination."""
-        match, branches = (in_port(self.entry),), tuple(_branch(*hop) for hop in self.hops)
+        match = (in_port(self.entry),)
+        branches = (*(_branch(*hop) for hop in self.hops), *map(_leaf, self.leaves))
         if self.begins:
             return _version_flow(match, to, version, branches, None)
         root = MoveBits(DESTINATION, TO_MEMBER)
@@ -258,6 +272,19 @@ def _branch(port: int, member: int) -> Action:
     """A copy for the next member of a tree."""
     way = ChooseInto((port,), None, Register.WAY)
     return Clone((SetBits(TO, member), way, Resubmit(TableId.HOP)))
+
+
+def _leaf(member: int) -> Action:
+    """A copy for a member that does not hold the tree."""
+    to = SetBits(KIND, 0), SetBits(DESTINATION, member), SetBits(_LEAF, 1)
+    return Clone((*to, Resubmit(TableId.FABRIC)))
+
+
+def _leaf_flow(fabric: DesiredFabric) -> Flow:
+    to = to_member(fabric.fabric, fabric.member) | LEAF
+    here = Match("eth_dst", to, ANY_WAY & EXACT | LEAF)
+    root = MoveBits(_ROOT, Bits(TO.field, 0, _ROOT.size))
+    return Flow(TableId.FABRIC, 320, (here,), Feature.FABRIC, (root,), TableId.LEAVE)
 
 
 def _detoured_flow(fabric: DesiredFabric) -> Flow:
@@ -302,8 +329,8 @@ FABRIC = Table(
     "fabric",
     "Frames between the members of a fabric, by the outer destination. Its octets: 02 for one "
     "member or 03 for a tree, the fabric, the version (six bits) and the colour (two), the member "
-    "or the root (two octets), and flags: 1 for a frame from an isolated port, 2 for one of a tree "
-    "on a detour.",
+    "or the root (two octets), and flags: 1 for a frame from an isolated port, 2 for a frame of a "
+    "tree on a detour, 4 for one to a member that does not hold the tree.",
     _FABRIC_RULES,
     flows=_bridge_flows,
 )

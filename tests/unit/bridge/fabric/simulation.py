@@ -459,20 +459,23 @@ class Network:
 
     def _cross(self, switch: Switch, to: int, dst: int) -> None:
         """Send around failed links, as the switches do: green, then red or blue."""
-        version, at, colour = switch.use, switch.number, Colour.GREEN
-        while at != to and version is not None:
+        if switch.use is not None and self._arrives(switch.number, to, switch.use):
+            self._forward(self.switches[to], FABRIC_PORT, dst, entered=switch.number)
+
+    def _arrives(self, at: int, to: int, version: int) -> bool:
+        colour = Colour.GREEN
+        while at != to:
             links = self.switches[at].links
             part = self.switches[at].parts.get(version)
             if part is None or to not in part.towards:
-                return
+                return False
             ways = part.towards[to].choices(colour, lambda hop, up=links: up[hop.port])
             chosen = next(ways, None)
             if chosen is None:
-                return
+                return False
             colour, hop = chosen
             at = hop.member
-        if version is not None:
-            self._forward(self.switches[to], FABRIC_PORT, dst, entered=switch.number)
+        return True
 
     def _by_tree(self, switch: Switch, dst: int) -> None:
         version, root = switch.use, switch.number
@@ -486,6 +489,9 @@ class Network:
             if at != root:
                 self._forward(self.switches[at], FABRIC_PORT, dst, entered=root)
             waiting += [(hop.member, hop.entry) for hop in branch.hops]
+            for leaf in branch.leaves:
+                if self._arrives(at, leaf, version):
+                    self._forward(self.switches[leaf], FABRIC_PORT, dst, entered=root)
 
 
 RSTP = BridgeParams(stp=stp.BridgeParams())

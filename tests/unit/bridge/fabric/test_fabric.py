@@ -107,8 +107,8 @@ def test_a_member_that_refuses_a_plan_goes_on_with_its_last_one() -> None:
 
     assert (member().refuses, member().ready) == (True, False)
     assert not network.fabric.status(network.now).settled
-    others = {(at, port): 1 for at in (1, 3) for port in (11, 12, LOCAL_PORT)}
-    assert network.send(1, 12, A, B) == {end: 1 for end in others if end != (1, 12)}
+    everywhere = {(at, port): 1 for at in (1, 2, 3) for port in (11, 12, LOCAL_PORT)}
+    assert network.send(1, 12, A, B) == {end: 1 for end in everywhere if end != (1, 12)}
     network.run(REFUSED_AGAIN)
     assert member().refuses
     assert network.fabric.status(network.now).counters["refused_contents"] == 2
