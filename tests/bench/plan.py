@@ -63,7 +63,8 @@ class Fabric:
     def _settle(self) -> None:
         while changed := [*self._changed()]:
             for member, content in changed:
-                desired = DesiredFabric(1, member, self._links[member], content)
+                links = self._links[member]
+                desired = DesiredFabric(1, member, links, links, content)
                 with self._measured("messages"):
                     messages = FabricWriter(self._installed[member]).set(desired)
                 self.octets += len(messages)

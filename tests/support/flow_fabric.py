@@ -91,7 +91,7 @@ class FlowFabric:
             content = Content(parts, NONE, max(parts))
             links = tuple(hop.port for hop in self.graph.hops[member])
             remotes = {other: other for other in self.graph.members if other != member}
-            fabric = DesiredFabric(NUMBER, member, links, content)
+            fabric = DesiredFabric(NUMBER, member, links, links, content)
             self._switches[member] = member_switch(
                 fabric, remotes if self._known else {}, self._known
             )

@@ -8,10 +8,14 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from ofapp.bridge.fabric.address import source as of_member
+from ofapp.bridge.fabric.address import to_member
+from ofapp.bridge.mac import format_mac
 from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.ovs import LOCAL
 from tests.support.waiting import wait_for
+from tests.vswitchd.fabric.bed import LABEL
 from tests.vswitchd.ring import EDGES, Ring, everywhere
 
 
@@ -171,6 +175,38 @@ def test_a_member_without_the_controller_gets_broadcasts_after_another_plan(
             got = ring.send(member, 2, frames.arp_request(frames.host(9)))
             assert got == everywhere(but=(member, 2)), (member, up)
         talk(ring, tick=False)
+
+
+def test_a_link_port_whose_link_is_not_proven_admits_no_frame(talking: Ring) -> None:
+    """Its name fits `links`, and an attacker is behind it; the event names the port."""
+    ring, s1 = talking, talking.members[0]
+    name = f"{s1.name}to9"
+    s1.add_port(5, name)
+    wait_for(
+        lambda: f"s1/{name}" in {link["one"] for link in ring.status["links"]},
+        "the port to be known",
+        tick=ring.switch.in_pace(),
+    )
+    number, version = ring.status["number"], ring.status["members"][0]["version"]
+    forged = []
+    for to, inner in ((1, frames.host(1)), (3, frames.host(2))):
+        outer = to_member(number, to, version), of_member(number, 2)
+        frame = LABEL + frames.ethernet(inner, frames.host(66))
+        forged.append(frames.ethernet(*map(format_mac, outer), frame, ethertype=0x8847))
+    for bridge in ring.members:
+        bridge.forget_sent()
+    s1.inject(5, *forged)
+    ring.settle()
+    sent = [frame for bridge in ring.members for port in EDGES for frame in bridge.sent(port)]
+    assert not [frame for frame in sent if frame[6:12] == frames.mac(frames.host(66))]
+
+    def warned() -> bool:
+        s1.inject(5, forged[0])
+        return bool(ring.controller.events("fabric.link.limited"))
+
+    wait_for(warned, "the event", tick=ring.switch.in_pace(), seconds=60)
+    (event, *_) = ring.controller.events("fabric.link.limited")
+    assert f"s1: port {name} (5)" in event["message"]
 
 
 def test_a_member_that_leaves_the_file_is_a_bridge_again(talking: Ring) -> None:

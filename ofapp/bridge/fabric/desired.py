@@ -21,6 +21,7 @@ class DesiredFabric:
 
     fabric, member: numbers in outer addresses.
     links: the switch's ports that lead to other members, whether they are up or not.
+    admitted: those of `links` by which frames of the fabric may come in.
     content: versions of the plan, and the version that entering frames use.
     shared: aggregations here with ports at other members, too, each with the members whose flooded
     frames do not leave by it here: they, or a third one, send such frames there.
@@ -30,6 +31,7 @@ class DesiredFabric:
     fabric: int
     member: int
     links: tuple[int, ...]
+    admitted: tuple[int, ...]
     content: Content = field(hash=False)
     shared: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
     tags_inside: bool = False

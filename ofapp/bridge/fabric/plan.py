@@ -21,10 +21,12 @@ class Part:
 
     towards: next hops by the member that a frame is for; trees: branches by the member where the
     frame entered the fabric.
+    ports: ports of the links that the plan uses.
     """
 
     towards: Mapping[int, NextHops]
     trees: Mapping[int, Branch]
+    ports: frozenset[int]
 
 
 Plan = Mapping[int, Part]
@@ -55,4 +57,9 @@ def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
                 at = min(near, key=lambda hop: (hop.cost + cost[member][hop.member], hop)).member
                 branch = trees[at][member]
                 trees[at][member] = replace(branch, leaves=(*branch.leaves, leaf))
-    return {member: Part(towards[member], trees[member]) for member in programmed.members}
+    return {
+        member: Part(
+            towards[member], trees[member], frozenset(hop.port for hop in graph.hops[member])
+        )
+        for member in programmed.members
+    }

@@ -27,6 +27,8 @@ from ofapp.openflow.pipeline.table import Ingress, Table
 
 TAKEOVER = TableId.ADMISSION, 925
 """Table and priority of the flow of a controller that takes a switch over."""
+LINK, UNPROVEN = 975, 970
+"""Priorities of the flows of link ports in table `admission`: one that carries frames, any."""
 _LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
 
 _RULES = (
@@ -55,12 +57,19 @@ _RULES = (
     ),
     rule(
         "link",
-        970,
+        LINK,
         "in_port",
         Feature.FABRIC,
-        "A port that leads to another member of a fabric: its frames never enter the bridge as "
+        "A port of a link that carries frames of a fabric: its frames never enter the bridge as "
         "they are.",
         TableId.FABRIC,
+    ),
+    rule(
+        "unproven",
+        UNPROVEN,
+        "in_port",
+        Feature.FABRIC,
+        "Any other link port of a fabric: what is behind it is not proven, so drop.",
     ),
     rule(
         "takeover",

@@ -53,7 +53,8 @@ def edge(options: PortParams | None = None) -> Bridge:
 
 def fabric(content: Content | None = None, **more: Any) -> DesiredFabric:
     content = content or Content({0: PLAN[1]}, NONE, 0)
-    return DesiredFabric(NUMBER, 1, link_ports(RING, 1), content, **more)
+    links = link_ports(RING, 1)
+    return DesiredFabric(NUMBER, 1, links, links, content, **more)
 
 
 class Setting:
@@ -132,14 +133,15 @@ def test_a_version_costs_three_flows_a_member_and_two_a_tree(members: int, most:
     cables += [(at, (at + members // 2 - 1) % members + 1) for at in range(1, members + 1, 3)]
     shape = graph(*cables)
     content = Content({7: plan(shape)[1]}, NONE, 7)
-    desired = DesiredFabric(NUMBER, 1, link_ports(shape, 1), content)
+    links = link_ports(shape, 1)
+    desired = DesiredFabric(NUMBER, 1, links, links, content)
     made = [*flows.fabric_flows(desired, metered=True)]
     made += flows.version_flows(Version(NUMBER, 1, 7, content.parts[7]))
     count = Counter(check(flow).name for flow in made)
     assert count["unicast"] == 3 * (members - 1)
     assert count["tree"] == 2 * members - 1  # its own begins here, and has no detour
     assert len({flow.identity for flow in made}) == len(made) <= most
-    assert len(made) - count["unicast"] - count["tree"] == 25 + 2 * len(link_ports(shape, 1))
+    assert len(made) - count["unicast"] - count["tree"] == 25 + 3 * len(links)
 
 
 def test_versions_have_no_flow_in_common() -> None:
@@ -191,9 +193,9 @@ def test_a_silent_member_has_no_entry_even_of_an_earlier_controller() -> None:
 
 def test_a_link_port_comes_and_goes_with_its_probes() -> None:
     setting = Setting(fabric())
-    setting.send(SetFabric(replace(setting.fabric, links=(1, 2, 3))))
+    setting.send(SetFabric(replace(setting.fabric, links=(1, 2, 3), admitted=(1, 3))))
     assert len(difference(setting.installed.program, setting.wanted)) == 0
-    setting.send(SetFabric(replace(setting.fabric, links=(1,))))
+    setting.send(SetFabric(replace(setting.fabric, links=(1,), admitted=(1,))))
     assert len(difference(setting.installed.program, setting.wanted)) == 0
     flows_of = setting.installed.program.flows.of_port
     admitted = {

@@ -67,7 +67,7 @@ class Change:
             for member, content in contents.items():
                 links = tuple(hop.port for hop in whole.hops[member])
                 others = {other: other for other in self.members if other != member}
-                fabric = DesiredFabric(NUMBER, member, links, content)
+                fabric = DesiredFabric(NUMBER, member, links, links, content)
                 self.switches[member, step] = member_switch(fabric, others)
 
     def _contents(self, updates: Updates) -> dict[int, Content]:

@@ -108,7 +108,7 @@ def everything() -> Bridge:
 def member_of_a_fabric() -> Desired:
     shape = graph((1, 2))
     content = Content({0: plan(shape)[1]}, frozenset(), 0)
-    return desired_at(everything(), DesiredFabric(9, 1, (1,), content, {2: (4095,)}))
+    return desired_at(everything(), DesiredFabric(9, 1, (1,), (1,), content, {2: (4095,)}))
 
 
 def static_flow() -> Flow:

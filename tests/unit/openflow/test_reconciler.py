@@ -355,7 +355,7 @@ class MemberSetting(Setting):
 
     def __init__(self, content: Content) -> None:
         super().__init__(3)
-        self.fabric = DesiredFabric(9, 1, (1,), content)
+        self.fabric = DesiredFabric(9, 1, (1,), (1,), content)
         member: Any = self.bridge
         member.desired_as_of_now = lambda _params=None: lambda _portions: self.desired
 

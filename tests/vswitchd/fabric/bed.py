@@ -36,6 +36,8 @@ from tests.support.ovs import Bridge, VSwitchd
 from tests.vswitchd.wire import Wire
 
 EDGES = (11, 12, 13)
+LABEL = struct.pack("!I", 64 | 1 << 8)
+"""The MPLS header of the fabric, the bottom of the stack."""
 _MOST = 2_000  # frames on links, beyond which there is a loop
 
 
@@ -106,7 +108,7 @@ class Bed:
             edge.set_ports([Port(port, f"e{port}", port, True) for port in EDGES], 0.0)
             content = Content({0: parts[number]}, frozenset(), 0)
             fabric = DesiredFabric(
-                NUMBER, number, links, content, (shared or {}).get(number, {}), tags_inside
+                NUMBER, number, links, links, content, (shared or {}).get(number, {}), tags_inside
             )
             self.members[number] = Member(bridge, edge, fabric)
             self.members[number].program()

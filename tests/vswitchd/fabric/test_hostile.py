@@ -10,6 +10,7 @@ import pytest
 from tests.support import frames
 from tests.vswitchd.fabric.bed import (
     EDGES,
+    LABEL,
     NUMBER,
     PAIR,
     RING,
@@ -26,8 +27,6 @@ from ofapp.bridge.fabric.address import source, to_member, to_tree
 from ofapp.bridge.fabric.routes.paths import Colour
 from ofapp.bridge.mac import format_mac
 from ofapp.openflow.model.rule import TableId
-
-LABEL = struct.pack("!I", 64 | 1 << 8)  # the bottom of the stack
 
 
 def outer(destination: int, inner: bytes, member: int = 2) -> bytes:

@@ -24,6 +24,7 @@ from ofapp.bridge.effects import Effect, OnMember, SendFrame
 from ofapp.bridge.fabric.events import LINK_FORGED
 from ofapp.bridge.fabric.graph import End, Graph
 from ofapp.bridge.fabric.links import probe, report
+from ofapp.bridge.fabric.links.earlier import EarlierLinks, Pair
 from ofapp.bridge.fabric.links.port import FRESH, LONGEST, TIMEOUT, Flight, LinkPort
 from ofapp.bridge.fabric.links.probe import Probe, Refusal
 from ofapp.bridge.fabric.links.review import Review
@@ -48,12 +49,17 @@ COUNTED = ("sent", "received", "malformed", "forged", "foreign", "stale", "repla
 class Links:
     """The links of a fabric."""
 
-    def __init__(self, params: FabricParams, agents: OwnAgents) -> None:
-        """agents: have the key by which probes are signed."""
+    def __init__(
+        self,
+        params: FabricParams,
+        agents: OwnAgents,
+        proven: Iterable[Pair] = (),
+    ) -> None:
+        """agents: have the key by which probes are signed; proven: as an earlier controller had."""
         self.counters: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
         self._params = params
         self._agents = agents
-        self._review = Review(params, self.counters)
+        self._review = Review(params, self.counters, EarlierLinks(proven))
         self._ports = self._review.ports
         self._links = self._review.links
         self._flights: dict[int, Flight] = {}  # by serial number, the oldest first
@@ -65,8 +71,11 @@ class Links:
     def put_ports(self, member: int, ports: Iterable[Port], now: float) -> list[Effect]:
         """Take link ports of a member that are new or have changed."""
         effects: list[Effect] = []
+        self._review.changed()
         for port in ports:
             end, name = End(member, port.number), self._name(member, port)
+            if not port.up:
+                self._review.earlier.doubt(name)
             known = self._ports.get(end)
             if known is not None and known.name != name:
                 effects += self.remove_ports(member, [port.number], now)
@@ -107,7 +116,7 @@ class Links:
 
     def disconnected(self, member: int, now: float) -> list[Effect]:
         """Take note that a member cannot be reached."""
-        self._review.connected.discard(member)
+        self._review.disconnect(member)
         near = {each for port in self._of_member(member) for each in self._detach(port, now)}
         return self._after(near, now)
 
@@ -177,6 +186,18 @@ class Links:
     def working(self) -> Graph:
         """All members, and the links that work: plans may use others where there is none."""
         return self._review.graphs()[0]
+
+    def admitted(self) -> frozenset[End]:
+        """Ends of proven cables, by which frames of the fabric may come in."""
+        return self._review.admitted()
+
+    def proven(self) -> list[list[str]]:
+        """The same by names of ports, as pairs: `proven` of the next controller."""
+        return self._review.proven()
+
+    def found(self) -> None:
+        """Take note that the first plan is made: what was proven before counts no more."""
+        self._review.found()
 
     def status(self, now: float) -> tuple[LinkStatus, ...]:
         """The links, then the ports without one, then cables of the file without such ports."""

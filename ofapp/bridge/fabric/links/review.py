@@ -17,6 +17,7 @@ from ofapp.bridge.fabric.events import (
 from ofapp.bridge.fabric.graph import End, Graph
 from ofapp.bridge.fabric.links.cabling import Cabling
 from ofapp.bridge.fabric.links.damping import FLAPPING, FORGET, Damping
+from ofapp.bridge.fabric.links.earlier import EarlierLinks
 from ofapp.bridge.fabric.links.link import FabricLink
 from ofapp.bridge.fabric.links.neighbours import LIFE
 from ofapp.bridge.fabric.links.port import SILENT, LinkPort
@@ -37,9 +38,11 @@ class Review:
 
     links: by either end.  connected: members that send and report probes; seen: those that have
     been.  vocal: when a member last proved that it does.  counters: those of `Links`.
+    earlier: links that an earlier controller has proven.
     """
 
-    def __init__(self, params: FabricParams, counters: Counter[str]) -> None:
+    def __init__(self, params: FabricParams, counters: Counter[str], earlier: EarlierLinks) -> None:
+        self.earlier = earlier
         self.ports: dict[End, LinkPort] = {}
         self.links: dict[End, FabricLink] = {}
         self.connected: set[int] = set()
@@ -50,20 +53,33 @@ class Review:
         self._counters = counters
         self._damping: dict[tuple[str, str], Damping] = {}
         self._graphs: tuple[Graph, Graph] | None = None
+        self._admitted: frozenset[End] | None = None
+
+    def changed(self) -> None:
+        """Forget what was computed, as links, ports or connections have changed."""
+        self._graphs = self._admitted = None
 
     def set_params(self, params: FabricParams) -> None:
         """Take changed parameters."""
-        self._params, self.cabling, self._graphs = params, Cabling(params), None
+        self._params, self.cabling = params, Cabling(params)
+        self.changed()
 
     def connect(self, member: int, now: float) -> None:
         """Take note that a member can send and report probes."""
         self.connected.add(member)
         self.seen.add(member)
         self.vocal[member] = now
+        self.earlier.connect(self._connected_names())
+        self.changed()
+
+    def disconnect(self, member: int) -> None:
+        """Take note that a member cannot be reached."""
+        self.connected.discard(member)
+        self.changed()
 
     def forget(self, member: int) -> None:
         """Forget a member that is another one now."""
-        self.connected.discard(member)
+        self.disconnect(member)
         self.seen.discard(member)
 
     # Questions
@@ -111,6 +127,50 @@ class Review:
                 link.needed = not link.carries and value in used.links
             self._graphs = works, used
         return self._graphs
+
+    def admitted(self) -> frozenset[End]:
+        """Ends by which frames of the fabric may come in: the cables that were proven.
+
+        A port that has lost its carrier may have another cable, so the cable has to be proven
+        again.  That cannot be done while the member at the other end is not connected; then the
+        port is admitted all the same if another link leads to that member without interruption.
+        So a member that was only cut off from the controller goes on sending by each cable, and
+        what is plugged in instead of a member that is off sends nothing.
+        """
+        if self._admitted is None:
+            links = {*self.links.values()}
+            sure = {link for link in links if link.same_cable}
+            cut_off = {port.end.member for link in sure for port in link.ports} - self.connected
+            self._admitted = frozenset(
+                port.end
+                for link in links
+                if link in sure or any(port.end.member in cut_off for port in link.ports)
+                for port in link.ports
+                if not port.fault
+            ) | {
+                port.end
+                for port in self.ports.values()
+                if port.name in self.earlier and not port.fault
+            }
+        return self._admitted
+
+    def found(self) -> None:
+        """Take note that links were looked for."""
+        self.earlier.found(self._connected_names())
+        self.changed()
+
+    def proven(self) -> list[list[str]]:
+        """The links whose ends are admitted, by the names of their ports."""
+        ends = self.admitted()
+        here = {
+            (link.one.name, link.other.name)
+            for link in self.links.values()
+            if not ends.isdisjoint(port.end for port in link.ports)
+        }
+        return [[*pair] for pair in sorted(here | self.earlier.pairs())]
+
+    def _connected_names(self) -> set[str]:
+        return {self._params.members[member - 1].name for member in self.connected}
 
     def cost(self, link: FabricLink) -> int:
         """The cost of a link."""
@@ -179,6 +239,7 @@ class Review:
         fault = self._fault(port, now)
         if fault != port.fault:
             port.fault = fault
+            self.changed()
             effects += self._fault_event(port, now)
         link = self.links.get(port.end)
         if link is not None:
@@ -196,7 +257,7 @@ class Review:
         effects = self._fail(link, why, now) if link.carries else []
         for end in link.ports:
             del self.links[end.end]
-        self._graphs = None
+        self.changed()
         return effects
 
     def _pair(self, port: LinkPort, now: float) -> list[Effect]:
@@ -227,17 +288,20 @@ class Review:
                 effects += self._fail(link, why, now)
         elif not why and self._is_proven(link, now):
             if link.proven_at is None:
-                link.proven_at, link.same_cable, self._graphs = now, True, None
+                link.proven_at, link.same_cable = now, True
+                self.changed()
             free = link.free_at()
             if free is not None and now >= free:
                 link.carries, link.proven_at, link.reason = True, None, ""
-                self._graphs = None
+                self.changed()
                 text = f"link {_title(link)} carries frames"
                 effects.append(LINK_UP.event(text, data=_data(link)))
         elif link.proven_at is not None:
-            link.proven_at, self._graphs = None, None
+            link.proven_at = None
+            self.changed()
         if link.same_cable and self._is_changed(link):
-            link.same_cable, self._graphs = False, None
+            link.same_cable = False
+            self.changed()
         state, _ = self.state(link, now)
         if state is not link.state:
             link.state, link.since = state, now
@@ -260,7 +324,8 @@ class Review:
         return True
 
     def _fail(self, link: FabricLink, why: str, now: float) -> list[Effect]:
-        link.carries, link.reason, self._graphs = False, why, None
+        link.carries, link.reason = False, why
+        self.changed()
         link.damping.fail(now)
         link.restart(now + RESTART)
         data = _data(link)

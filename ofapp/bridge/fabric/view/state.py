@@ -16,7 +16,7 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.fabric.address import VERSIONS
 from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.fabric.events import MEMBER_REFUSED, MEMBER_REFUSED_CLEARED
-from ofapp.bridge.fabric.graph import Graph
+from ofapp.bridge.fabric.graph import End, Graph
 from ofapp.bridge.fabric.links import Links
 from ofapp.bridge.fabric.params import FabricParams
 from ofapp.bridge.fabric.status import LinkState
@@ -63,7 +63,7 @@ class FabricState:
         self.places.numbering.restore(stored.get("ports", []))
         self.conversations = Conversations(bridge.learning, self.places)
         self.split = Split(self.places, self.conversations)
-        self.links = Links(params, agents)
+        self.links = Links(params, agents, read_proven(stored.get("proven", [])))
         self.updates = Updates(VERSIONS, read_uses(stored.get("uses", {})))
         self.presence = Presence()
         self.found = FoundEntries(bridge, self.places)
@@ -73,6 +73,7 @@ class FabricState:
         self.news = False
         self.refusing: dict[int, float | None] = {}
         self.runs = False
+        self._admitted: frozenset[End] = frozenset()  # as last seen
         self._graph: Graph | None = None
         self._working: Graph | None = None  # the same without links that do not work
         self._graph_at: float | None = None  # when a better graph is to be used
@@ -147,6 +148,8 @@ class FabricState:
     def follow(self, now: float) -> list[Effect]:
         """React to changes of links, and of the connections of members."""
         self._follow_graph(now)
+        if (admitted := self.links.admitted()) != self._admitted:
+            self._admitted, self.news = admitted, True
         effects = self._follow_cuts(now)
         members, graph = self.places.members, self._graph or Graph((), ())
         found = self._graph is not None
@@ -232,6 +235,8 @@ class FabricState:
                 self._graph_at = now + SETTLE
             if now < self._graph_at:
                 return
+        if self._graph is None:
+            self.links.found()
         self._graph, self._working, self._graph_at, self.news = graph, working, None, True
         self.updates.set_graph(graph, now)
 
@@ -329,11 +334,20 @@ class FabricState:
 
     def desired(self, member: int) -> DesiredFabric:
         """Return what a member should hold of the fabric."""
+        links = tuple(sorted(self.ports[member].links)) if member in self.ports else ()
+        content = self.updates.content(member)
+        planned = {port for part in content.parts.values() for port in part.ports}
+        proven = self.links.admitted()
         return DesiredFabric(
             self.params.number,
             member,
-            tuple(sorted(self.ports[member].links)) if member in self.ports else (),
-            self.updates.content(member),
+            links,
+            tuple(
+                port
+                for port in links
+                if End(member, port) in proven and (content.kept or port in planned)
+            ),
+            content,
             self.places.shared(member),
             self.params.service_tags,
         )
@@ -344,6 +358,7 @@ class FabricState:
         return {
             "uses": {str(member): sorted(versions) for member, versions in sorted(uses.items())},
             "ports": self.places.numbering.dump(),
+            "proven": self.links.proven(),
         }
 
 
@@ -372,3 +387,14 @@ def read_uses(data: Any) -> dict[int, list[int]]:
     if not all(0 <= version < VERSIONS for used in uses.values() for version in used):
         raise ValueError(f"not the versions that members use: some is not below {VERSIONS}")
     return uses
+
+
+def read_proven(data: Any) -> list[tuple[str, str]]:
+    """Read the stored links that were proven; ValueError."""
+    try:
+        pairs = [(one, other) for one, other in data]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"not the links that were proven: {error!r}") from error
+    if not all(isinstance(name, str) for pair in pairs for name in pair):
+        raise ValueError("not the links that were proven: some port has no name")
+    return pairs

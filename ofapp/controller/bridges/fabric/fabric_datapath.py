@@ -401,9 +401,10 @@ class FabricDatapath:
                 self._handle(self.bridge, notice)
 
     def _of_bridge(self, member: int, event: Event) -> Event:
-        """An event of a member's session, with the bridge's port and the member's name."""
+        """An event of a member's session, with the bridge's port, and names of the member."""
         port = None if event.port is None else self._number(member, event.port)
-        text = following(f"{self.name(member)}: ", event.text)
+        text = event.worded(self.fabric.view(member).ports.known).text
+        text = following(f"{self.name(member)}: ", text)
         return Event(event.of, text, event.severity, port, event.data)
 
     def _number(self, member: int, port: int) -> int | None:

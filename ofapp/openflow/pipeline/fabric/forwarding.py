@@ -39,6 +39,7 @@ from ofapp.openflow.model.flow import (
     register,
 )
 from ofapp.openflow.model.rule import Register, TableId, rule
+from ofapp.openflow.pipeline.admission import LINK, UNPROVEN
 from ofapp.openflow.pipeline.fabric.crossing import (
     DESTINATION,
     KIND,
@@ -167,8 +168,9 @@ def fabric_flows(fabric: DesiredFabric) -> Iterator[Flow]:
     yield _detoured_flow(fabric)
     yield _leaf_flow(fabric)
     for link in fabric.links:
-        match = (in_port(link),)
-        yield Flow(TableId.ADMISSION, 970, match, Feature.FABRIC, (), TableId.FABRIC)
+        yield Flow(TableId.ADMISSION, UNPROVEN, (in_port(link),), Feature.FABRIC)
+    for link in fabric.admitted:
+        yield Flow(TableId.ADMISSION, LINK, (in_port(link),), Feature.FABRIC, (), TableId.FABRIC)
     if fabric.content.use is not None:
         yield entry_flow(fabric, fabric.content.use)
 

@@ -21,10 +21,11 @@ from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.lag.events import LAG_ONE_SIDED, LAG_ONE_SIDED_CLEARED
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline import admission
 from ofapp.openflow.pipeline.lag import MEMBER
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.counters.acl import AclCounters
-from ofapp.openflow.switch.counters.events import LOCKED
+from ofapp.openflow.switch.counters.events import LOCKED, UNPROVEN
 from ofapp.openflow.switch.counters.rates import RateWatch
 from ofapp.openflow.switch.switch_bridge import SwitchBridge
 from ofapp.openflow.wire.channel import Channel
@@ -58,6 +59,7 @@ class Counters:
         self._locked = RateWatch(
             LOCKED, "frames", "were dropped: only its static addresses may send"
         )
+        self._unproven = RateWatch(UNPROVEN, "frames", "were dropped: its link is not proven")
 
     def take_flows(self, flows: list[FlowStats]) -> list[Effect]:
         """Count all flows that the switch has of ours, but for learned addresses; gives events."""
@@ -111,14 +113,21 @@ class Counters:
         }
         drops: Counter[str] = Counter()
         locked: Counter[int] = Counter()
+        unproven: dict[int, int] = {}
+        links: set[int] = set()
         for flow in flows:
             name = dropping.get((flow.table, flow.priority))
             if name is not None and name != _HELD and _drops(flow):
                 drops[name] += flow.packets
             if name == "locked":
                 locked[_in_port(flow)] = flow.packets
+            elif name == "unproven":
+                unproven[_in_port(flow)] = flow.packets
+            elif (flow.table, flow.priority) == (TableId.ADMISSION, admission.LINK):
+                links.add(_in_port(flow))
         self.drops = drops
-        return self._locked.observe(locked)
+        proven = {port: count for port, count in unproven.items() if port not in links}
+        return [*self._locked.observe(locked), *self._unproven.observe(proven)]
 
 
 def _drops(flow: FlowStats) -> bool:

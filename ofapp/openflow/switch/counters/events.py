@@ -41,6 +41,12 @@ LEARNING = _limited(
 LOCKED = _limited(
     "port.locked", "Frames from unknown sources on a locked port were dropped.", _RATES
 )
+UNPROVEN = _limited(
+    "fabric.link",
+    "Frames were dropped on a link port of a fabric: what is behind it is not proven.",
+    "`ofapp fabric show` has the link's state, and the reason. If the port leads to no member,"
+    " correct `links` in the file.",
+)
 
 ACL_LIMITED = EventKind(
     "acl.limited",

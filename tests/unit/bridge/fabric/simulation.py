@@ -475,7 +475,13 @@ class Network:
                 return False
             colour, hop = chosen
             at = hop.member
+            if not self._admits(at, hop.entry):
+                return False
         return True
+
+    def _admits(self, member: int, port: int) -> bool:
+        fabric = self.switches[member].fabric
+        return fabric is not None and port in fabric.admitted
 
     def _by_tree(self, switch: Switch, dst: int) -> None:
         version, root = switch.use, switch.number
@@ -488,7 +494,11 @@ class Network:
                 continue
             if at != root:
                 self._forward(self.switches[at], FABRIC_PORT, dst, entered=root)
-            waiting += [(hop.member, hop.entry) for hop in branch.hops]
+            waiting += [
+                (hop.member, hop.entry)
+                for hop in branch.hops
+                if self._admits(hop.member, hop.entry)
+            ]
             for leaf in branch.leaves:
                 if self._arrives(at, leaf, version):
                     self._forward(self.switches[leaf], FABRIC_PORT, dst, entered=root)

@@ -9,7 +9,7 @@ import pytest
 from ofapp.bridge.fabric.desired import FABRIC_PORT
 from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.fabric.status import MemberStatus
-from ofapp.bridge.fabric.view.state import REFUSED_AGAIN, START
+from ofapp.bridge.fabric.view.state import REFUSED_AGAIN, START, read_proven
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.multicast import Params
@@ -501,3 +501,99 @@ def test_a_wrong_dump_is_refused() -> None:
     for stored in ([], {"uses": []}, {"uses": {"1": [64]}}, {"ports": [["s1/eth0"]]}):
         with pytest.raises(ValueError, match="not the"):
             Fabric(network.params, network.bridge, OwnAgents(b"key"), stored)
+
+
+def admitted(network: Network, member: int) -> tuple[int, ...]:
+    """Link ports by which a member's switch takes frames of the fabric."""
+    fabric = network.switches[member].fabric
+    assert fabric is not None
+    return fabric.admitted
+
+
+def pull(network: Network, member: int, port: int, *, up: bool = False) -> None:
+    """Pull a cable, or plug it in again."""
+    for end in ((member, port), network.cables[member, port]):
+        network.set_link(*end, up=up)
+
+
+def test_only_links_that_carry_are_admitted() -> None:
+    """A third port of s1 is called like a link, and a host is behind it."""
+    network = ring()
+    network.switches[1].links[3] = True
+    network.set_link(1, 3, up=True)
+    network.run(60)
+    assert [admitted(network, member) for member in (1, 2, 3)] == [(1, 2)] * 3
+    assert network.switches[1].fabric.links == (1, 2, 3)  # type: ignore[union-attr]
+    pull(network, 1, 1)
+    network.run(5)
+    assert [admitted(network, member) for member in (1, 2, 3)] == [(2,), (2,), (1, 2)]
+
+
+def test_a_cable_is_admitted_again_when_it_is_proven_again() -> None:
+    network = ring()
+    pull(network, 1, 1)
+    del network.cables[1, 1], network.cables[2, 1]  # an attacker's cable
+    network.set_link(1, 1, up=True)
+    network.set_link(2, 1, up=True)
+    network.run(60)
+    assert (admitted(network, 1), admitted(network, 2)) == ((2,), (2,))
+    network.cables |= {(1, 1): (2, 1), (2, 1): (1, 1)}
+    network.run(60)
+    assert (admitted(network, 1), admitted(network, 2)) == ((1, 2), (1, 2))
+
+
+def test_what_is_plugged_in_instead_of_a_member_that_is_off_is_not_admitted() -> None:
+    network = ring()
+    network.power_off(2)
+    network.run(5)
+    for end in ((1, 1), (3, 1)):  # the former ports to s2
+        network.set_link(*end, up=True)
+    network.run(60)
+    assert (admitted(network, 1), admitted(network, 3)) == ((2,), (2,))
+
+
+def test_a_member_without_the_controller_goes_on_sending_by_a_cable_that_was_pulled() -> None:
+    """It is not proven while the member is cut off, but another link still leads there."""
+    network = ring()
+    for _ in range(2):
+        network.send(1, 11, A, B)
+        network.send(2, 11, B, A)
+    network.disconnect(2)
+    for up in (False, True):
+        pull(network, 1, 1, up=up)
+        network.run(5)
+        assert network.send(2, 11, B, A) == {(1, 11): 1}
+        assert network.send(1, 11, A, B) == {(2, 11): 1}
+        assert set(network.send(2, 11, B, C).values()) == {1}
+        assert set(network.send(1, 11, A, C).values()) == {1}
+    network.connect(2)
+    network.run(5)
+    assert admitted(network, 2) == (1, 2)
+    assert network.send(2, 11, B, A) == {(1, 11): 1}
+
+
+def test_another_controller_admits_what_was_proven_and_nothing_else() -> None:
+    """s3 is cut off, so its links stay as they were; one of them is pulled later."""
+    network = ring()
+    network.switches[1].links[3] = True
+    network.set_link(1, 3, up=True)
+    network.run(5)
+    network.disconnect(3)
+    network.start()
+    network.connect(1, 2)
+    assert [admitted(network, member) for member in (1, 2)] == [(1, 2)] * 2
+    network.run(START + 5)
+    assert [admitted(network, member) for member in (1, 2)] == [(1, 2)] * 2
+    pull(network, 1, 2)
+    pull(network, 1, 2, up=True)
+    network.run(5)
+    assert [admitted(network, member) for member in (1, 2)] == [(1,), (1, 2)]
+    network.connect(3)
+    network.run(60)
+    assert [admitted(network, member) for member in (1, 2, 3)] == [(1, 2)] * 3
+
+
+@pytest.mark.parametrize("stored", [5, [["s1/eth1"]], [[1, 2]], {"s1/eth1": 1}])
+def test_stored_links_that_are_damaged_are_reported(stored: object) -> None:
+    with pytest.raises(ValueError, match="not the links that were proven"):
+        read_proven(stored)

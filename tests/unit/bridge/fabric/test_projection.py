@@ -15,7 +15,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.common.portions import AT_ONCE
 from tests.unit.bridge.fabric.test_split import LOCAL_MAC, A, Fabric
 
-PART = DesiredFabric(0, 2, (9,), Content({}, frozenset(), None))
+PART = DesiredFabric(0, 2, (9,), (9,), Content({}, frozenset(), None))
 
 
 def at(fabric: Fabric, member: int) -> Desired:
