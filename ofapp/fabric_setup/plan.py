@@ -23,7 +23,7 @@ BFD = {"enable": "true", "min_tx": "50", "min_rx": "50", "decay_min_rx": None}
 keep up; with decay an idle link would be noticed late."""
 
 INTERVALS = "min_tx", "min_rx"
-"""Left as they are where BFD is on: someone has chosen them for a host with little CPU."""
+"""Left as they are where they are set: they may be chosen for a host with little CPU."""
 
 NEW_CONTROLLER = {"connection_mode": "out-of-band", "max_backoff": "1000"}
 """Columns of a controller that is added: it is tried again each second."""
@@ -78,10 +78,9 @@ def _link(params: FabricParams, link: Interface) -> Iterator[Change]:
             str(params.link_mtu),
             f"frames of {params.mtu} octets with the fabric's headers",
         )
-    on = link.bfd.get("enable") == "true"
     for key, value in BFD.items():
         before = Setting("Interface", link.name, f"bfd:{key}", link.bfd.get(key))
-        chosen = key in INTERVALS and on and before.value is not None
+        chosen = key in INTERVALS and before.value is not None
         if before.value != value and not chosen:
             yield _change(before, value, "a link that fails silently is noticed by the switch")
 

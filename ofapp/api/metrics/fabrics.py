@@ -20,7 +20,8 @@ from ofapp.bridge.fabric.status import (
 _FABRIC: Metrics[FabricStatus] = (
     ("ofapp_fabric_members", "Members by the configuration.",
      lambda fabric: len(fabric.members)),
-    ("ofapp_fabric_settled", "1 = all connected members use the newest plan.", "settled"),
+    ("ofapp_fabric_settled",
+     "1 = all connected members use the newest plan, and no link is being proven.", "settled"),
     ("ofapp_fabric_paused", "1 = the protocols of its bridge are paused.",
      lambda fabric: bool(fabric.paused)),
     ("ofapp_fabric_links{state}", "Links between members by state.",

@@ -84,7 +84,9 @@ class FabricSummary(BaseModel):
     datapath_id: DatapathId = Field(description="of the bridge that its members are together")
     bridge: str = Field(description="the name of that bridge")
     connected: bool = Field(description="a member at least is connected")
-    settled: bool = Field(description="all connected members use the newest plan")
+    settled: bool = Field(
+        description="all connected members use the newest plan, and no link is being proven"
+    )
     paused: str = Field(description="why the protocols of the bridge are paused; empty if they run")
     members: int
     ready: int = Field(description="members that are connected and hold the plan that they use")
@@ -203,7 +205,7 @@ class FabricTrace(BaseModel):
         " flows use them at the same time"
     )
     after: list[Detour] = Field(
-        description="the ways after the failure of each link of the first way, by itself"
+        description="the ways after the failure of each of their links, by itself"
     )
 
 

@@ -158,7 +158,7 @@ class Fabric:
 
     def status(self, now: float) -> FabricStatus:
         """The state, for display."""
-        state = self._state
+        state, links = self._state, self._state.links.status(now)
         ports = Counter(map(state.places.member_of, (port.number for port in self.bridge.ports)))
         hosts: Counter[int | None] = Counter()
         for port, count in self.bridge.addresses.by_port().items():
@@ -167,10 +167,10 @@ class Fabric:
             self.params.name,
             self.params.number,
             self.params.datapath_id,
-            state.settled,
+            state.settled(links),
             state.why_paused(),
             tuple(self._member(at, ports[at], hosts[at]) for at in state.places.members),
-            state.links.status(now),
+            links,
             {
                 **{f"conversations_{name}": n for name, n in state.conversations.counters.items()},
                 "versions_exhausted": int(state.updates.exhausted),

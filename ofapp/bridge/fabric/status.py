@@ -67,7 +67,7 @@ class MemberStatus:
 class FabricStatus:
     """A fabric.
 
-    settled: all connected members use the newest plan.
+    settled: all connected members use the newest plan, and no link is being proven.
     paused: why the protocols of its bridge are paused; empty if they run.
     """
 
@@ -103,7 +103,7 @@ class Trace:
     ways: each is the hops of one way; several are used by different flows at the same time.
     flooded: the host is not known, so that frames take the tree to all members.
     member, port: where the host is; None while it is not known.
-    after: the ways after the failure of each link of the first way, by the link's ports.
+    after: the ways after the failure of each of their links, by the link's ports.
     """
 
     member: int | None

@@ -61,16 +61,19 @@ def trace_flood(
 def _shown(
     graph: Graph, find: Callable[[Graph], Iterator[_Found]]
 ) -> tuple[tuple[Way, ...], dict[tuple[str, str], tuple[Way, ...]]]:
-    """Return the ways in a graph, and those after the failure of each link of the first way."""
+    """Return the ways in a graph, and those after the failure of each of their links."""
 
     def found(left: Graph) -> tuple[_Found, ...]:
         return tuple(islice(find(left), MOST_WAYS))
 
     now = found(graph)
-    first = now[0] if now else _Found()
+    links: dict[Link, tuple[str, str]] = {}
+    for each in now:
+        for hop, link in zip(each.way, each.links, strict=True):
+            links.setdefault(link, (hop.out, hop.into))
     after = {
-        (hop.out, hop.into): tuple(each.way for each in found(graph.without(links=[link])))
-        for hop, link in zip(first.way, first.links, strict=True)
+        names: tuple(each.way for each in found(graph.without(links=[link])))
+        for link, names in links.items()
     }
     return tuple(each.way for each in now), after
 

@@ -222,7 +222,11 @@ def _show(client: Client, name: str | None, json: bool) -> None:
 
 
 def _show_one(fabric: Json) -> None:
-    plan = "all members use the newest plan" if fabric["settled"] else "the plan is changing"
+    plan = (
+        "all members use the newest plan"
+        if fabric["settled"]
+        else "links are being proven, or the plan is changing"
+    )
     say(f"{fabric['name']}: bridge {fabric['bridge']}, {plan}", bold=True)
     if fabric["paused"]:
         say(f"the bridge's protocols are paused: {fabric['paused']}")

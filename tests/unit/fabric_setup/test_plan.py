@@ -94,6 +94,8 @@ def test_decay_is_turned_off() -> None:
 def test_intervals_of_bfd_that_were_chosen_stay() -> None:
     slow = Interface("fab1", mtu=1526, bfd=ON | {"min_tx": "1000", "min_rx": "1000"})
     assert not after(planned(replace(READY, interfaces=(slow,))))
+    off = replace(slow, bfd={"min_tx": "1000", "min_rx": "300"})
+    assert after(planned(replace(READY, interfaces=(off,)))) == {("fab1", "bfd:enable"): "true"}
 
 
 def test_other_versions_of_openflow_stay() -> None:

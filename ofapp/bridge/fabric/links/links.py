@@ -2,7 +2,8 @@
 
 A port sends probes.  Two ports of different members that hear each other, and no others, are a
 link.  It carries frames once three full-size probes, one after another, have arrived in each
-direction; after a failure only when it has stayed proven for a hold time (`damping`).
+direction; after a failure only when it has stayed proven for a hold time (`damping`).  All
+further probes have the full size, too: an MTU that is lowered is noticed within 12 s.
 
 A probe is followed by the next one when the controller has seen it arrive: soon while the link is
 being proven, after `REST` seconds while it carries frames.  Carrier and BFD are the switches'
@@ -315,7 +316,7 @@ class Links:
 
     def _send(self, port: LinkPort, now: float) -> Effect:
         link, carries = self._links.get(port.end), self._carries(port)
-        full = link is not None and port.wants_full(not carries)
+        full = link is not None and not port.lost_full
         flight = Flight(port.end, port.epoch, now, full)
         serial = self._agents.serial()
         self._flights[serial] = flight

@@ -20,8 +20,6 @@ SILENT = 4
 """Probes missed one after another after which a link has failed."""
 BLOCKED = 4
 """Full-size probes missed, with a small one that arrived after each, that show a small MTU."""
-FULL_EVERY = 6
-"""One in so many probes of a link that carries frames is a full-size one."""
 EVENTS, FORGED_EVENTS, PERIOD = 10, 1, 60.0
 """Most events of one port about its cable, and about forged probes, in so many seconds."""
 _GOLDEN = 0.618034
@@ -54,7 +52,8 @@ class LinkPort:
     those that the cable has lost, as nothing else can have.
     full_passed: full-size ones that have arrived, one after another.
     strikes: how often a full-size one did not arrive, and then a small one did, since a full-size
-    one last arrived; unsized: the first half of one more has happened.  lost_full: the last one.
+    one last arrived; unsized: the first half of one more has happened.
+    lost_full: the last one was a full-size one that did not arrive, so a small one is next.
     fault: what is wrong with its cable, as last reported.
     state: the last one, since `since`, while it is no end of a link.
     """
@@ -62,7 +61,7 @@ class LinkPort:
     __slots__ = (
         *("end", "epoch", "event_pace", "fault", "first_missed", "forged", "forged_pace"),
         *("full_passed", "heard_at", "hears", "lost", "lost_full", "missed", "name"),
-        *("next", "port", "round_trip", "rounds", "sent_at", "since", "spread", "state"),
+        *("next", "port", "round_trip", "sent_at", "since", "spread", "state"),
         *("strikes", "unsized"),
         *("stranger", "waiting", "wake"),
     )
@@ -107,7 +106,6 @@ class LinkPort:
         self.missed = self.lost = 0
         self.first_missed = at
         self.full_passed = 0
-        self.rounds = FULL_EVERY  # a full-size one is next
 
     def soon(self, at: float) -> None:
         """Send at this instant, if nothing is due before."""
@@ -119,19 +117,12 @@ class LinkPort:
 
     def check_size(self, now: float) -> None:
         """Send a full-size probe soon, as the size is another one."""
-        self.rounds = FULL_EVERY
         self.full_passed = 0
         self.soon(now)
-
-    def wants_full(self, always: bool) -> bool:
-        """Whether the next probe is a full-size one; after one that was missed a small one is."""
-        doubt = self.unsized or self.strikes > 0
-        return not self.lost_full and (always or doubt or self.rounds >= FULL_EVERY)
 
     def sent(self, flight: Flight) -> None:
         """Take note of a probe; without an answer the next one follows after a while."""
         self.waiting, self.sent_at, self.lost_full = flight, flight.at, False
-        self.rounds = 0 if flight.full else self.rounds + 1
 
     def miss(self, vocal: float) -> None:
         """Take note that the last probe has not arrived.

@@ -238,8 +238,7 @@ class Review:
         effects = self._pair(port, now)
         fault = self._fault(port, now)
         if fault != port.fault:
-            port.fault = fault
-            self.changed()
+            port.fault, self._admitted = fault, None
             effects += self._fault_event(port, now)
         link = self.links.get(port.end)
         if link is not None:

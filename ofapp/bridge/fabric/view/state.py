@@ -7,7 +7,7 @@ and lets them run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from ofapp.bridge.fabric.events import MEMBER_REFUSED, MEMBER_REFUSED_CLEARED
 from ofapp.bridge.fabric.graph import End, Graph
 from ofapp.bridge.fabric.links import Links
 from ofapp.bridge.fabric.params import FabricParams
-from ofapp.bridge.fabric.status import LinkState
+from ofapp.bridge.fabric.status import LinkState, LinkStatus
 from ofapp.bridge.fabric.update import Content, Updates
 from ofapp.bridge.fabric.view.addresses import AgedOut
 from ofapp.bridge.fabric.view.conversations import Conversations
@@ -312,11 +312,15 @@ class FabricState:
 
     # Values
 
-    @property
-    def settled(self) -> bool:
-        """Whether all connected members use a plan with all links that carry frames now."""
-        known = self._graph is not None and self._graph_at is None
-        return known and not self.refusing and self.updates.settled
+    def settled(self, links: Iterable[LinkStatus]) -> bool:
+        """Whether all connected members, at least one, use a plan with all links that can be used.
+
+        links: their status.  A link that is being proven, or a link port that may be an end of
+        one, is waited for, but not for ever.
+        """
+        known = self._graph is not None and self._graph_at is None and self.presence.connected
+        found = not any(link.state is LinkState.PROBING and link.since < START for link in links)
+        return bool(known) and found and not self.refusing and self.updates.settled
 
     def why_paused(self) -> str:
         """Why the protocols of the bridge are paused; empty if they run."""

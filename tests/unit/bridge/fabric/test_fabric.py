@@ -461,7 +461,6 @@ def test_members_join_and_leave() -> None:
     network.handle(network.fabric.set_params(two, network.now))
     network.run(1)
     assert network.fabric.status(network.now).paused == ""
-    assert network.fabric.status(network.now).settled
     assert not any(port.name.startswith("s3/") for port in network.bridge.ports)
     assert network.send(1, 11, A, B)[2, 11] == 1
     network.handle(network.fabric.set_params(network.params, network.now))
@@ -501,6 +500,31 @@ def test_a_wrong_dump_is_refused() -> None:
     for stored in ([], {"uses": []}, {"uses": {"1": [64]}}, {"ports": [["s1/eth0"]]}):
         with pytest.raises(ValueError, match="not the"):
             Fabric(network.params, network.bridge, OwnAgents(b"key"), stored)
+
+
+def test_a_fabric_is_not_settled_before_its_links_are_proven() -> None:
+    """A port that no member is behind is not waited for longer than `START`."""
+    network = Network(3, RING)
+    network.switches[1].links[3] = True
+
+    def settled() -> bool:
+        return network.fabric.status(network.now).settled
+
+    assert not settled()
+    network.connect()
+    assert not settled()
+    network.run(START - 1)
+    assert not settled()
+    network.run(2)
+    assert settled()
+    pull(network, 1, 1)
+    assert settled()
+    pull(network, 1, 1, up=True)
+    assert not settled()
+    network.run(5)
+    assert settled()
+    network.disconnect(1, 2, 3)
+    assert not settled()
 
 
 def admitted(network: Network, member: int) -> tuple[int, ...]:

@@ -42,8 +42,7 @@ def test_a_link_at_rest_is_probed_rarely() -> None:
     world.sent.clear()
     world.run(600)
     assert 2 * 600 / 5 <= len(world.sent) <= 2 * 600 / 4.5 + 2
-    full = [frame for _, _, frame in world.sent if len(frame) > 1000]
-    assert len(world.sent) / 8 < len(full) < len(world.sent) / 5
+    assert all(len(frame) > 1000 for _, _, frame in world.sent)
     assert world.links.counters["stale"] == world.links.counters["replayed"] == 0
 
 
@@ -259,7 +258,7 @@ def test_an_mtu_that_is_lowered_later_is_found() -> None:
     cable = world.cable((1, 1), (2, 1))
     world.run(10)
     cable.mtu = 1500
-    world.until(lambda: not world.carries(cable), 45)
+    world.until(lambda: not world.carries(cable), 12)
     assert "set the MTU" in world.of("s1/eth1").reason
     assert "fabric.link.mtu" in world.kinds()
 

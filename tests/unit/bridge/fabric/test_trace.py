@@ -45,7 +45,9 @@ def test_every_way_arrives_also_after_a_failure_that_leaves_a_way(members: int) 
             for way in found.ways:
                 check_way(way, start, to)
                 assert {hop.colour for hop in way} == {Colour.GREEN}
-            assert [*found.after] == [(hop.out, hop.into) for hop in found.ways[0]]
+            assert [*found.after][: len(found.ways[0])] == [(h.out, h.into) for h in found.ways[0]]
+            used = {frozenset((hop.out, hop.into)) for way in found.ways for hop in way}
+            assert {*map(frozenset, found.after)} == used
             for names, ways in found.after.items():
                 left = whole.without(links=[by_name[frozenset(names)]])
                 assert bool(ways) == (to in distances(left, start))
@@ -78,7 +80,7 @@ def test_ways_are_limited() -> None:
     ]
     found = of(graph(14, stages), 0, 12)
     assert len(found.ways) == MOST_WAYS
-    assert len(found.after) == 6
+    assert len(found.after) == len({hop for way in found.ways for hop in way})
 
 
 def test_links_that_have_failed_and_members_without_a_part_have_no_way() -> None:
@@ -106,7 +108,7 @@ def test_a_flooded_frame_takes_the_tree() -> None:
         )
         ports = name(*link.one), name(*link.other)
         assert cut.ways == found.after.get(ports, cut.ways)
-    assert [*found.after] == [(hop.out, hop.into) for hop in found.ways[0]]
+    assert [*found.after] == [*dict.fromkeys((h.out, h.into) for way in found.ways for h in way)]
     two = trace_flood(plan(ring), ring, 0, name, failed=[ring.links[0], ring.links[-1]])
     assert two.ways == ((),)
     alone = Graph((1,), ())
