@@ -86,6 +86,10 @@ class Member(Model):
     links: tuple[Annotated[PortPattern, AfterValidator(_link)], ...] = Field(
         description="its ports that lead to other members, by name or by pattern as fab*"
     )
+    left: StrictBool = Field(
+        False,
+        description="it is a member no more, and the members behind it keep their numbers",
+    )
 
 
 Cable = Annotated[
@@ -121,13 +125,18 @@ class Fabric(Model):
         " vSwitch's kernel datapath drops such frames",
     )
 
+    @property
+    def present(self) -> dict[str, Member]:
+        """Members that have not left, by name."""
+        return {name: member for name, member in self.members.items() if not member.left}
+
     def params(self, name: str) -> FabricParams:
         """The core's value of the fabric with this name."""
         return FabricParams(
             name,
             self.number,
             tuple(
-                MemberParams(member, int(given.bridge, 16), given.links)
+                MemberParams(member, int(given.bridge, 16), given.links, given.left)
                 for member, given in self.members.items()
             ),
             tuple((cable[0], cable[1]) for cable in self.cables),
@@ -154,10 +163,17 @@ def faults(
             what = f"{fabric.number} is the number of {numbers[fabric.number]}: give it another"
             yield (*path, "number"), what
         numbers.setdefault(fabric.number, name)
-        if not 2 <= len(fabric.members) <= MOST_MEMBERS:
-            what = f"must have 2 to {MOST_MEMBERS} members, not {len(fabric.members)}"
+        if len(fabric.present) < 2 or len(fabric.members) > MOST_MEMBERS:
+            what = f"must have 2 to {MOST_MEMBERS} members, not {len(fabric.present)}"
             yield (*path, "members"), what
-        for member, given in fabric.members.items():
+        for first, given in [*fabric.members.items()][:1]:
+            if given.left:
+                what = (
+                    f"the datapath id of {first} is that of the fabric's bridge: take its ports"
+                    " out of its switch instead, and leave it a member"
+                )
+                yield (*path, "members", first, "left"), what
+        for member, given in fabric.present.items():
             other = switches.setdefault(given.bridge, f"{name}.{member}")
             if other != f"{name}.{member}":
                 what = f"{given.bridge} is the switch of {other} already"
@@ -220,8 +236,8 @@ def _port(port: str, fabric: Fabric) -> Iterator[str]:
     member, slash, inner = port.partition("/")
     if not slash or not inner:
         yield f"{port} is no port of a fabric, which is MEMBER/PORT, as in s1/eth0"
-    elif member not in fabric.members:
-        yield unknown("member", member, fabric.members)
+    elif member not in fabric.present:
+        yield unknown("member", member, fabric.present)
 
 
 def _is_link(member: Member, port: str) -> bool:

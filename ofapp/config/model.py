@@ -147,7 +147,7 @@ class Config(Model):
                 f"{name}/{member}"
                 for name, fabric in self.fabrics.items()
                 for member, given in fabric.members.items()
-                if given.bridge == own
+                if given.bridge == own and not given.left
             ),
             "",
         )

@@ -209,6 +209,26 @@ def test_a_link_port_whose_link_is_not_proven_admits_no_frame(talking: Ring) -> 
     assert f"s1: port {name} (5)" in event["message"]
 
 
+def test_any_member_but_the_first_leaves_and_the_others_keep_their_numbers(talking: Ring) -> None:
+    ring, controller = talking, talking.controller
+    file = ring.file()
+    file["fabrics"]["pod"]["members"]["s2"]["left"] = True
+    controller.configure(yaml.safe_dump(file))
+    assert controller.api("POST", "/v1/config/reload").body["fabrics"] == ["pod: s2 leaves"]
+    controller.wait_ready(ring.members[1])
+    assert {bridge["name"] for bridge in controller.get("/v1/bridges")["bridges"]} == {
+        "pod",
+        ring.members[1].name,
+    }
+    talk(ring)
+    assert [member["name"] for member in ring.status["members"]] == ["s1", "s3"]
+    controller.configure(yaml.safe_dump(ring.file()))
+    assert controller.api("POST", "/v1/config/reload").body["fabrics"] == ["pod: s2 joins"]
+    ring.wait()
+    talk(ring)
+    assert ring.send(2, 1, frames.arp_request(frames.host(9))) == everywhere(but=(2, 1))
+
+
 def test_a_member_that_leaves_the_file_is_a_bridge_again(talking: Ring) -> None:
     ring, controller = talking, talking.controller
     file = ring.file()

@@ -140,7 +140,7 @@ class Fabric:
     def set_params(self, params: FabricParams, now: float) -> list[Effect]:
         """Apply changed parameters; ValueError where members have another number or position.
 
-        Those at the end of the list may be new, or gone.
+        Members may have left or be back, and those at the end of the list may be new, or gone.
         """
         effects = self._state.set_params(params, now)
         for member in [*self._views]:

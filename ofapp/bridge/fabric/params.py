@@ -16,11 +16,13 @@ class MemberParams:
 
     name: before the names of its ports, as in `s1/eth0`; datapath_id: of its bridge.
     links: patterns of the names of its ports that lead to other members.
+    left: it is a member no more, and its number stays reserved.
     """
 
     name: str
     datapath_id: int
     links: tuple[str, ...]
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,12 @@ class FabricParams:
         """The identity of its bridge: the datapath id of its first member."""
         return self.members[0].datapath_id
 
+    @property
+    def present(self) -> dict[int, MemberParams]:
+        """Members that have not left, by number."""
+        return {at: member for at, member in enumerate(self.members, 1) if not member.left}
+
     def member(self, datapath_id: int) -> int | None:
         """The number of the member with this datapath id; None for another switch."""
-        ids = [member.datapath_id for member in self.members]
-        return ids.index(datapath_id) + 1 if datapath_id in ids else None
+        members = self.present.items()
+        return next((at for at, member in members if member.datapath_id == datapath_id), None)

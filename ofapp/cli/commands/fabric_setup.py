@@ -60,7 +60,8 @@ def look(
         found = []
     seen = {target.member.name: target for target in found}
     return [
-        seen.get(member.name) or _unseen(params, member, controllers) for member in params.members
+        seen.get(member.name) or _unseen(params, member, controllers)
+        for member in params.present.values()
     ]
 
 

@@ -281,7 +281,7 @@ class Connections:
         place = self._fabrics.place(datapath_id)
         if place is None:
             return (datapath_id,)
-        return tuple(member.datapath_id for member in place.fabric.members)
+        return tuple(member.datapath_id for member in place.fabric.present.values())
 
     def in_line(self, datapath_id: int) -> bool:
         """See `SwitchService`."""

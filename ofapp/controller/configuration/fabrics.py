@@ -21,19 +21,20 @@ def _changes(old: Mapping[str, Fabric], new: Mapping[str, Fabric]) -> Iterator[s
         if name not in new:
             yield f"{name}: is none any more, each member is a separate bridge"
         elif name not in old:
-            yield f"{name}: is new, of {', '.join(new[name].members)}"
+            yield f"{name}: is new, of {', '.join(new[name].present)}"
         elif old[name] != new[name] or [*old[name].members] != [*new[name].members]:
             yield from (f"{name}: {words}" for words in _differences(old[name], new[name]))
 
 
 def _differences(old: Fabric, new: Fabric) -> Iterator[str]:
-    for name in old.members:
-        if name not in new.members:
+    before, after = old.present, new.present
+    for name in before:
+        if name not in after:
             yield f"{name} leaves"
-        elif old.members[name].links != new.members[name].links:
-            yield f"links of {name}: {', '.join(new.members[name].links) or 'none'}"
-    for name in new.members:
-        if name not in old.members:
+        elif before[name].links != after[name].links:
+            yield f"links of {name}: {', '.join(after[name].links) or 'none'}"
+    for name in after:
+        if name not in before:
             yield f"{name} joins"
     for field in ("number", "cables", "costs", "mtu"):
         if getattr(old, field) != getattr(new, field):
@@ -61,7 +62,7 @@ def fabric_faults(old: Config, new: Config) -> Iterator[Fault]:
             if old_name != new_name:
                 what = (
                     f"{old_name} was in this place: members are numbered by their order, so new"
-                    " ones come last, and only the last ones can be removed while the fabric runs"
+                    f" members come last; if {old_name} leaves, give its entry `left: true`"
                 )
                 yield where, what
                 break

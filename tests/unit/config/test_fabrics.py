@@ -98,6 +98,11 @@ def test_the_number_is_one_where_none_is_given() -> None:
         ("number: 7", "number: 256", "fabrics.pod.number: must be a whole number from 0 .*256"),
         ("mtu: 9000", "mtu: 9", "fabrics.pod.mtu: must be a whole number from 1280 to .*"),
         ("  pod:\n    number", "  1pod:\n    number", ".*'1pod' cannot be such a name: .*"),
+        (
+            "s1: {bridge",
+            "s1: {left: true, bridge",
+            ".*s1.left: the datapath id of s1 is that of .*",
+        ),
         ('"00000000000000a1"', "br0", ".*s1.bridge: br0 is the name of a bridge: write its .*"),
         ('"00000000000000a1"', "00000000000001e5", ".*s1.bridge: must be .*, in quotes"),
         (

@@ -125,8 +125,8 @@ class Links:
         """Take changed parameters; members that are others now are removed until they connect."""
         old, self._params = self._params, params
         effects: list[Effect] = []
-        for number, member in enumerate(old.members, 1):
-            new = params.members[number - 1] if number <= len(params.members) else None
+        for number, member in old.present.items():
+            new = params.present.get(number)
             if new is None or (new.name, new.datapath_id) != (member.name, member.datapath_id):
                 gone = [end.port for end in self._ports if end.member == number]
                 effects += self.remove_ports(number, gone, now)

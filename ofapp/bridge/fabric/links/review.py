@@ -118,7 +118,7 @@ class Review:
             values = {link.value(self.cost(link)): link for link in {*self.links.values()}}
             spare = {value: link for value, link in values.items() if link.same_cable}
             carry = tuple(sorted(value for value, link in values.items() if link.carries))
-            works = Graph(tuple(range(1, len(self._params.members) + 1)), carry)
+            works = Graph(tuple(self._params.present), carry)
             works = works.plus(
                 works.joining(value for value, link in spare.items() if link.proven_at is not None)
             )

@@ -21,7 +21,7 @@ from ofapp.bridge.ports.port import MAX_PORTS
 class Places:
     """Places of the bridge's ports.
 
-    members: all numbers of members.
+    members: numbers of members.
     partial: which ports other members have in multicast entries is not known yet, so all entries
     lead to them.
     """
@@ -35,8 +35,8 @@ class Places:
 
     def set_params(self, params: FabricParams) -> None:
         """Take members that are new or gone, or have other names."""
-        self.members = range(1, len(params.members) + 1)
-        self._by_name = {member.name: at for at, member in enumerate(params.members, 1)}
+        self.members = tuple(params.present)
+        self._by_name = {member.name: at for at, member in params.present.items()}
 
     def put(self, member: int, port: int, name: str) -> int | None:
         """Return the bridge's number of a member's port; None if there is none left."""

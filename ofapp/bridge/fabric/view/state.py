@@ -266,7 +266,8 @@ class FabricState:
         ):
             raise ValueError("the fabric or a member of it would have another number")
         effects: list[Effect] = []
-        for member in range(len(new) + 1, len(old) + 1):
+        left = self.params.present.keys() - params.present.keys()
+        for member in sorted(left):
             effects += [*self.links.disconnected(member, now), *self.remove(member, now)]
             ports = self.ports.pop(member, None)
             numbers = [] if ports is None else [*ports.links]
@@ -278,7 +279,7 @@ class FabricState:
         self.places.set_params(params)
         effects += self.links.set_params(params, now)
         self._follow_graph(now)
-        for member in range(len(new) + 1, len(old) + 1):
+        for member in left:
             self.updates.forget(member, now)
         self.news = True
         return effects

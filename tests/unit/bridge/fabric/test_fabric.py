@@ -453,21 +453,28 @@ def test_statistics_name_members_and_versions() -> None:
     assert not network.fabric.status(network.now).members[1].ready
 
 
-def test_members_join_and_leave() -> None:
+@pytest.mark.parametrize("member", [2, 3])
+def test_members_join_and_leave(member: int) -> None:
+    """The last one's entry is removed; the number of another one stays reserved."""
     network = ring()
-    network.send(3, 11, C, A)
-    two = replace(network.params, members=network.params.members[:2])
-    network.disconnect(3)
-    network.handle(network.fabric.set_params(two, network.now))
+    network.send(member, 11, C, A)
+    members = list(network.params.members)
+    members[member - 1 :] = [replace(members[1], left=True), members[2]] if member == 2 else []
+    network.disconnect(member)
+    without = replace(network.params, members=tuple(members))
+    network.handle(network.fabric.set_params(without, network.now))
     network.run(1)
-    assert network.fabric.status(network.now).paused == ""
-    assert not any(port.name.startswith("s3/") for port in network.bridge.ports)
-    assert network.send(1, 11, A, B)[2, 11] == 1
+    status = network.fabric.status(network.now)
+    assert status.paused == ""
+    assert f"s{member}" not in {each.name for each in status.members}
+    assert not any(port.name.startswith(f"s{member}/") for port in network.bridge.ports)
+    assert network.send(1, 11, A, B)[5 - member, 11] == 1
+    assert {len(network.switches[at].parts) for at in (1, 5 - member)} == {1}
     network.handle(network.fabric.set_params(network.params, network.now))
-    network.connect(3)
+    network.connect(member)
     network.run(5)
-    assert network.send(1, 11, A, B)[3, 11] == 1
-    other = replace(two, members=two.members[::-1])
+    assert network.send(1, 11, A, B)[member, 11] == 1
+    other = replace(network.params, members=network.params.members[::-1])
     with pytest.raises(ValueError, match="another number"):
         network.fabric.set_params(other, network.now)
 
