@@ -39,12 +39,16 @@ class Limited(NamedTuple):
     """Learned addresses of a port or a VLAN, and their limit if there is one.
 
     refused: sightings that were not learned; dropping: frames of further hosts are dropped.
+    over_share, displaced: of a port in a full bridge or VLAN: sightings that were not learned as it
+    had its share, and entries that made room for those of other ports.
     """
 
     learned: int
     limit: int | None = None
     refused: int = 0
     dropping: bool = False
+    over_share: int = 0
+    displaced: int = 0
 
 
 class HeldAddress(NamedTuple):
@@ -151,8 +155,9 @@ def learned_by_vlan(bridge: Bridge) -> dict[int, int]:
 
 def port_limit(bridge: Bridge, port: int) -> Limited:
     """The learned addresses and the limit of a port."""
-    learned = bridge.fdb.learned_by_port.get(port, 0)
-    return _limited(learned, bridge.learning.limits.ports.get(port))
+    limits = bridge.learning.limits
+    limited = _limited(bridge.fdb.learned_by_port.get(port, 0), limits.of_port(port))
+    return limited._replace(over_share=limits.over_share[port], displaced=limits.displaced[port])
 
 
 def vlan_limits(bridge: Bridge) -> dict[int, Limited]:

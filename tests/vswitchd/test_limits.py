@@ -82,8 +82,8 @@ def test_a_full_bridge_floods_and_learns_again_when_there_is_room(
     for number in range(15, 20):
         learn(controller, small, number, port=1)
     refused = frames.host(100)
-    assert small.send(3, frames.arp_request(refused)) == {1, 2, LOCAL}
-    assert small.send(2, frames.ethernet(refused, frames.host(0))) == {1, 3, LOCAL}
+    assert small.send(2, frames.arp_request(refused)) == {1, 3, LOCAL}
+    assert small.send(1, frames.ethernet(refused, frames.host(15))) == {2, 3, LOCAL}
     assert len(controller.fdb(small, type="learned")) == 20
     wait_for(lambda: events(controller, small), "the event")
     # A known host may still move: it needs no further place.

@@ -7,9 +7,12 @@ from ofapp.bridge.event import INFO, WARNING, EventKind
 FDB_LIMIT = EventKind(
     "fdb.limit",
     WARNING,
-    "The limit of learned addresses of the bridge, a port or a VLAN was reached.",
-    "Raise `fdb_max_learned`, or find the host that sends many addresses.",
-    "limit vlan drop",
+    "The limit of learned addresses of the bridge, a port or a VLAN was reached, and an address of"
+    " the port was not learned. A port that has fewer addresses than others is not affected.",
+    "Find the host behind the port that sends many addresses, or limit the port:"
+    " `ofapp port set BRIDGE PORT --fdb-max-learned 100`. If they are all real hosts, raise"
+    " `fdb_max_learned`.",
+    "limit vlan drop learned",
 )
 FDB_LIMIT_CLEARED = EventKind(
     "fdb.limit.cleared", INFO, "Addresses can be learned again.", fields="limit vlan refused"

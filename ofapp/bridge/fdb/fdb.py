@@ -101,12 +101,14 @@ class Fdb:
     """The entries and their number by port; limits are elsewhere (`LearningLimits`).
 
     learned, learned_by_port: number of learned entries, including sticky and EXTERN ones.
+    ports_in: the same by port, in each VLAN whose ports are counted.
     """
 
     def __init__(self) -> None:
         self.tables: dict[int, dict[int, Entry]] = {}
         self.learned = 0
         self.learned_by_port: dict[int, int] = {}
+        self.ports_in: dict[int, dict[int, int]] = {}
         self._set: Counter[int] = Counter()  # entries that were not learned, by VID
         self.serial = 0
         # The addresses, as VID << 48 | MAC, that got a serial; some have another one since.
@@ -180,6 +182,8 @@ class Fdb:
             self.learned += 1
             port, counts = entry.port, self.learned_by_port
             counts[port] = counts.get(port, 0) + 1
+            if self.ports_in and (counts := self.ports_in.get(vid)) is not None:  # type: ignore[assignment]
+                counts[port] = counts.get(port, 0) + 1
             members = self._cohorts.get(entry.serial)  # `_enroll`, inlined: runs for each host
             if members is None:
                 members = self._cohorts[entry.serial] = array("Q")
@@ -195,16 +199,27 @@ class Fdb:
             del self.tables[vid]
         if entry.was_learned:
             self.learned -= 1
-            self._uncount(entry.port)
+            self._uncount(vid, entry.port)
         else:
             self._set[vid] -= 1
         return entry
 
-    def move(self, entry: Entry, port: int) -> None:
+    def move(self, vid: int, entry: Entry, port: int) -> None:
         """A learned entry's host is behind another port now."""
-        self._uncount(entry.port)
+        self._uncount(vid, entry.port)
         entry.port = port
-        self.learned_by_port[port] = self.learned_by_port.get(port, 0) + 1
+        for counts in self._counts(vid):
+            counts[port] = counts.get(port, 0) + 1
+
+    def count_ports(self, vids: Collection[int]) -> None:
+        """Count the learned entries of these VLANs by port from now on, and of no others."""
+        for vid in [vid for vid in self.ports_in if vid not in vids]:
+            del self.ports_in[vid]
+        for vid in vids:
+            if vid not in self.ports_in:
+                table = self.tables.get(vid, {})
+                ports = Counter(entry.port for entry in table.values() if entry.was_learned)
+                self.ports_in[vid] = dict(ports)
 
     def drop_learned(
         self, ports: Collection[int] | None, vid: int | None, sticky: bool
@@ -227,15 +242,22 @@ class Fdb:
                 del table[mac]
             if not table:
                 self.tables.pop(its_vid, None)
-            gone.update(port for _mac, port in doomed)
-        for port, count in gone.items():
-            self._uncount(port, count)
+            here = Counter(port for _mac, port in doomed)
+            for port, count in here.items():
+                self._uncount(its_vid, port, count)
+            gone += here
         self.learned -= gone.total()
         return gone
 
-    def _uncount(self, port: int, count: int = 1) -> None:
-        left = self.learned_by_port[port] - count
-        if left:
-            self.learned_by_port[port] = left
-        else:
-            del self.learned_by_port[port]
+    def _uncount(self, vid: int, port: int, count: int = 1) -> None:
+        for counts in self._counts(vid):
+            left = counts[port] - count
+            if left:
+                counts[port] = left
+            else:
+                del counts[port]
+
+    def _counts(self, vid: int) -> tuple[dict[int, int], ...]:
+        """Where learned entries of a VLAN are counted by port."""
+        counts = self.ports_in.get(vid)
+        return (self.learned_by_port,) if counts is None else (self.learned_by_port, counts)

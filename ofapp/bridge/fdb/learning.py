@@ -51,9 +51,10 @@ class Learning:
         self.sticky: set[int] = set()
         self.local: dict[int, int] = {}
         self.lost: set[int] = set()
-        self.limits = LearningLimits(fdb, params.fdb_max_learned, self.counters)
-        self.limits.set_vlans(params.policies.vlans)
         self.move_guard = MoveGuard(params.policies.mac_move, self.counters)
+        held = self.move_guard.held
+        self.limits = LearningLimits(fdb, params.fdb_max_learned, self.counters, held)
+        self.limits.set_vlans(params.policies.vlans)
         self.any_extern = False
         """Whether there has been an EXTERN entry."""
         self._active: set[int] = set()  # ports that are not discarding
@@ -122,7 +123,7 @@ class Learning:
 
     def _move(self, address: Address, entry: Entry, port: int, now: float) -> list[Effect]:
         old_port, old_serial = entry.port, entry.serial
-        self.fdb.move(entry, port)
+        self.fdb.move(address[0], entry, port)
         entry.type = self._type(port)
         self._renew(address, entry, now)
         self.counters["moved"] += 1
@@ -312,8 +313,7 @@ class Learning:
             effects += self.forget_all([number], None, sticky=True)
         elif policy.sticky is not was_sticky:
             effects += self._retype(number, now)
-        limit, drops = params.fdb_max_learned, policy.drops_over_limit
-        return effects + self.limits.set_port(number, port.name, limit, drops)
+        return effects + self.limits.set_port(number, port.name, params)
 
     def drop_port(self, port: int) -> list[Effect]:
         """A port is gone, and what is behind it: sticky addresses, which a flush leaves, too."""
@@ -321,7 +321,7 @@ class Learning:
         if port in self.fdb.learned_by_port:
             effects.append(Flush(port, sticky=True))
             effects += self.forget_all([port], None, sticky=True)
-        effects += self.limits.set_port(port, "", None, False)
+        effects += self.limits.drop_port(port)
         for ports in (self._active, self.holding, self._quiet, self.sticky, self.lost):
             ports.discard(port)
         self._classify(port)

@@ -4,6 +4,10 @@ A limit that is reached stays "reached" until a twentieth of it is free again, s
 ages and learns at its limit reports it once and not once a second.  Learning itself resumes with
 the first free place.
 
+At the limit of the bridge or of a VLAN a port with few addresses displaces addresses of the port
+that has most (see `shares`).  All others are refused.  Addresses of a sticky port never make room,
+so a sticky port without `fdb_max_learned` has an equal share of the bridge's limit as its limit.
+
 Beyond a limit frames flood, or they are dropped. In the latter case the limit is closed with the
 last place taken, so that no frame of a further host passes, until it is not reached any more.
 Frames that are dropped then still go to the controller.  So a new host can take a free place at
@@ -14,11 +18,15 @@ same VLAN can move.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
-from ofapp.bridge.effects import Effect, SetGate
+from ofapp.bridge.effects import Effect, RemoveDestination, RemoveSource, SetGate
+from ofapp.bridge.event import PortNumber, Text, following
 from ofapp.bridge.fdb.events import FDB_LIMIT, FDB_LIMIT_CLEARED
 from ofapp.bridge.fdb.fdb import Fdb
+from ofapp.bridge.fdb.move_guard import Address
+from ofapp.bridge.fdb.shares import Shares
+from ofapp.bridge.params.params import PortParams
 from ofapp.bridge.params.policy import VlanPolicy
 
 
@@ -26,8 +34,8 @@ class LearningLimit:
     """One limit.
 
     port, vid: its scope, both None for the bridge; drops: frames of hosts beyond it are dropped and
-    do not flood; reached: an address was refused lately; closed: such frames are dropped now;
-    refused: how many sightings were not learned.
+    do not flood; reached: ports of which an address was refused lately; closed: such frames are
+    dropped now; refused: how many sightings were not learned.
     """
 
     __slots__ = ("closed", "drops", "most", "name", "port", "reached", "refused", "vid")
@@ -40,23 +48,30 @@ class LearningLimit:
         self.port = port
         self.vid = vid
         self.drops = False
-        self.reached = False
+        self.reached: set[int] = set()
         self.closed = False
         self.refused = 0
 
-    def refuse(self) -> list[Effect]:
-        """Count one address that was not learned; gives the event for the first of a series."""
+    def refuse(self, port: int, learned: int) -> list[Effect]:
+        """Count one address of a port that was not learned; gives the event for the first one.
+
+        learned: how many the port has within the limit.
+        """
         self.refused += 1
-        if self.reached:
+        if port in self.reached:
             return []
-        self.reached = True
+        self.reached.add(port)
         fate = "are dropped" if self.drops else "flood"
-        message = (
-            f"{self.name} has learned {self.most} addresses, its limit: "
-            f"frames of further hosts {fate}"
-        )
-        data = self._data() | {"limit": self.most, "drop": self.drops}
-        return [FDB_LIMIT.event(message, self.port, data)]
+        text: Text = f"frames of further hosts {fate}"
+        if self.port is None:
+            text = (PortNumber(port), f" has {learned} of them: {text} there")
+        text = following(f"{self.name} has learned {self.most} addresses, its limit: ", text)
+        data = self._data() | {"limit": self.most, "drop": self.drops, "learned": learned}
+        return [FDB_LIMIT.event(text, port, data)]
+
+    def has_room(self, count: int) -> bool:
+        """Whether `count` entries leave enough room for it to be open again."""
+        return count <= self.most - max(1, self.most // 20)
 
     def fill(self, count: int) -> list[Effect]:
         """Close the limit if `count` entries reach it."""
@@ -67,7 +82,7 @@ class LearningLimit:
 
     def release(self, count: int) -> list[Effect]:
         """Open the limit, with the event, once `count` entries leave room again."""
-        if not (self.reached or self.closed) or count > self.most - max(1, self.most // 20):
+        if not (self.reached or self.closed) or not self.has_room(count):
             return []
         return self.clear()
 
@@ -80,7 +95,8 @@ class LearningLimit:
             message = f"{self.name} has room for addresses again"
             data = self._data() | {"limit": self.most, "refused": self.refused}
             effects.append(FDB_LIMIT_CLEARED.event(message, self.port, data))
-        self.closed = self.reached = False
+        self.closed = False
+        self.reached.clear()
         return effects
 
     def administer(self, most: int, drops: bool, count: int) -> list[Effect]:
@@ -97,64 +113,109 @@ class LearningLimit:
 
 
 class LearningLimits:
-    """All limits of a bridge.  Ports and VLANs without one are not in `ports` and `vlans`."""
+    """All limits of a bridge.  Ports and VLANs without one are not in `ports` and `vlans`.
 
-    def __init__(self, fdb: Fdb, most: int, counters: Counter[str]) -> None:
+    over_share: sightings that were not learned as the bridge or the VLAN was full, by port;
+    displaced: addresses that made room for those of other ports, by port.
+    """
+
+    def __init__(
+        self, fdb: Fdb, most: int, counters: Counter[str], held: Container[Address]
+    ) -> None:
+        """held: addresses that are held down; they never make room."""
         self.bridge = LearningLimit(most, "the bridge")
         self.ports: dict[int, LearningLimit] = {}
         self.vlans: dict[int, LearningLimit] = {}
+        self.over_share: Counter[int] = Counter()
+        self.displaced: Counter[int] = Counter()
         self._fdb = fdb
         self._counters = counters
+        self._held = held
+        self._shares: dict[int | None, Shares] = {None: Shares(fdb, held)}  # by VID
+        self._displacing: set[int | None] = set()  # limits with displaced addresses, by VID
+        self._present: set[int] = set()
+        self._sticky: set[int] = set()  # those without `fdb_max_learned`
 
     def room(self, port: int, vid: int, effects: list[Effect]) -> bool:
-        """Whether one more address can be learned; if so, the caller must learn it."""
-        if self._fdb.learned >= self.bridge.most:
-            self._counters["refused_bridge_limit"] += 1
-            effects += self.bridge.refuse()
-            return False
-        if port not in self.ports and vid not in self.vlans:
+        """Whether one more address can be learned; if so, the caller must learn it.
+
+        The address that makes room for it, if one does, is forgotten.
+        """
+        if (
+            self._fdb.learned < self.bridge.most
+            and port not in self.ports
+            and vid not in self.vlans
+        ):
             return True
-        if self._full(self.ports.get(port), "refused_port_limit", effects):
+        own, vlan = self.of_port(port), self.vlans.get(vid)
+        if own is not None and self._full(own, port, "refused_port_limit", effects):
             return False
-        if self._full(self.vlans.get(vid), "refused_vlan_limit", effects):
+        if vlan is not None and self._count(vlan) >= vlan.most:  # leaves room in the bridge, too
+            if not self._displace(vlan, port, vid, "refused_vlan_limit", effects):
+                return False
+        elif self._fdb.learned >= self.bridge.most and not self._displace(
+            self.bridge, port, vid, "refused_bridge_limit", effects
+        ):
             return False
-        for limit in (self.ports.get(port), self.vlans.get(vid)):
+        for limit in (own, vlan):
             if limit is not None:
                 effects += limit.fill(self._count(limit) + 1)
         return True
 
     def room_to_move(self, port: int, effects: list[Effect]) -> bool:
         """Whether an address of the same VLAN can move to a port; if so, the caller moves it."""
-        limit = self.ports.get(port)
+        limit = self.of_port(port)
         if limit is None:
             return True
-        if self._full(limit, "refused_port_limit", effects):
+        if self._full(limit, port, "refused_port_limit", effects):
             return False
         effects += limit.fill(self._count(limit) + 1)
         return True
 
+    def of_port(self, port: int) -> LearningLimit | None:
+        """The limit of a port, None for none."""
+        limit = self.ports.get(port)
+        if limit is not None and port in self._sticky:
+            limit.most = max(self.bridge.most // len(self._present), 1)
+        return limit
+
     def released(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
         """Open limits after entries have gone there, with their events."""
-        effects = self.bridge.release(self._fdb.learned)
-        for limits, keys in ((self.ports, ports), (self.vlans, vids)):
-            if limits:
-                for key in keys:
-                    if limit := limits.get(key):
-                        effects += limit.release(self._count(limit))
+        effects = self._released(self.bridge)
+        if self.ports or self.vlans:
+            effects += self._released_in(ports, vids)
         return effects
 
     def set_bridge(self, most: int) -> list[Effect]:
         """Set the bridge's limit."""
         return self.bridge.administer(most, False, self._fdb.learned)
 
-    def set_port(self, port: int, name: str, most: int | None, drops: bool) -> list[Effect]:
-        """Set a port's limit, None for none, and whether it drops."""
-        if most is None:
+    def set_port(self, port: int, name: str, params: PortParams) -> list[Effect]:
+        """Set a port's limit and whether it drops."""
+        self._present.add(port)
+        most, policy = params.fdb_max_learned, params.policy
+        shares = most is None and policy.sticky
+        (self._sticky.add if shares else self._sticky.discard)(port)
+        if most is None and not shares:
             gone = self.ports.pop(port, None)
             return [] if gone is None else gone.clear()
-        limit = self.ports.setdefault(port, LearningLimit(most, "", port))
+        limit = self.ports.setdefault(port, LearningLimit(most or 0, "", port))
         limit.name = f"port {name}"
-        return limit.administer(most, drops, self._count(limit))
+        limit = self.of_port(port) or limit
+        return limit.administer(
+            limit.most if most is None else most, policy.drops_over_limit, self._count(limit)
+        )
+
+    def drop_port(self, port: int) -> list[Effect]:
+        """Forget a port that is gone."""
+        for ports in (self._present, self._sticky):
+            ports.discard(port)
+        for counts in (self.over_share, self.displaced):
+            del counts[port]
+        for limit in (self.bridge, *self.vlans.values()):
+            limit.reached.discard(port)
+        gone = self.ports.pop(port, None)
+        return [] if gone is None else gone.clear()
 
     def set_vlans(self, policies: Mapping[int, VlanPolicy]) -> list[Effect]:
         """Set the limits of all VLANs."""
@@ -163,20 +224,64 @@ class LearningLimits:
             for vid, policy in policies.items()
             if policy.fdb_max_learned is not None
         }
+        self._fdb.count_ports(limits)
         effects: list[Effect] = []
         for vid in [vid for vid in self.vlans if vid not in limits]:
             effects += self.vlans.pop(vid).clear()
+            del self._shares[vid]
+            self._displacing.discard(vid)
         for vid, (most, drops) in limits.items():
             limit = self.vlans.setdefault(vid, LearningLimit(most, f"VLAN {vid}", vid=vid))
+            self._shares.setdefault(vid, Shares(self._fdb, self._held, vid))
             effects += limit.administer(most, drops, self._count(limit))
         return effects
 
-    def _full(self, limit: LearningLimit | None, counter: str, effects: list[Effect]) -> bool:
-        if limit is None or self._count(limit) < limit.most:
+    # Inside
+
+    def _displace(
+        self, limit: LearningLimit, port: int, vid: int, counter: str, effects: list[Effect]
+    ) -> bool:
+        """Have an address of another port make room within a limit, if the port has its share."""
+        shares = self._shares[limit.vid]
+        found = shares.displaced_by(port)
+        if found is None:
+            self._counters[counter] += 1
+            self.over_share[port] += 1
+            effects += limit.refuse(port, shares.of(port))
+            return False
+        self._displacing.add(limit.vid)
+        its_vid, mac, entry = found
+        self._fdb.remove(its_vid, mac)
+        self._counters["displaced"] += 1
+        self.displaced[entry.port] += 1
+        effects.append(RemoveSource(entry.port, its_vid, mac, entry.serial))
+        effects.append(RemoveDestination(its_vid, mac, entry.serial))
+        # The place is taken at once, so the limits of the bridge and of this VLAN stay as they are.
+        effects += self._released_in([entry.port], [] if its_vid == vid else [its_vid])
+        return True
+
+    def _full(self, limit: LearningLimit, port: int, counter: str, effects: list[Effect]) -> bool:
+        learned = self._count(limit)
+        if learned < limit.most:
             return False
         self._counters[counter] += 1
-        effects += limit.refuse()
+        effects += limit.refuse(port, learned)
         return True
+
+    def _released_in(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
+        effects: list[Effect] = []
+        for limits, keys in ((self.ports, ports), (self.vlans, vids)):
+            for key in keys if limits else ():
+                if limit := limits.get(key):
+                    effects += self._released(limit)
+        return effects
+
+    def _released(self, limit: LearningLimit) -> list[Effect]:
+        count = self._count(limit)
+        if self._displacing and limit.port is None and limit.has_room(count):
+            self._shares[limit.vid].forget()
+            self._displacing.discard(limit.vid)
+        return limit.release(count)
 
     def _count(self, limit: LearningLimit) -> int:
         if limit.port is not None:

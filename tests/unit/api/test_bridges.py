@@ -12,6 +12,7 @@ from ofapp.api.resources.bridge import bridges
 from ofapp.api.resources.bridge import ports as ports_api
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.params.params import PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import Guard
 from ofapp.bridge.stp.bpdu import encode
@@ -111,7 +112,7 @@ def test_a_full_bridge_counts_what_it_refuses(client: Any) -> None:
 
 
 def test_ports(client: Any, bridge: Bridge) -> None:
-    bridge.learning.limits.set_port(2, "eth2", 20, False)
+    bridge.learning.limits.set_port(2, "eth2", PortParams(20))
     bridge.put_port(Port(LOCAL_PORT, "br0", parse_mac(OWN), False), time.monotonic())
     ports = ports_api.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
     assert [port.name for port in ports] == ["eth1", "eth2", "eth3", "br0"]

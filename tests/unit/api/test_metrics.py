@@ -10,6 +10,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from ofapp.bridge.params.params import PortParams
 from ofapp.controller.network import Network
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, FULL, first_hop_network, mac, port_counters, standing
@@ -41,7 +42,7 @@ def test_bridges(client: Any) -> None:
 def test_ports(client: Any, network: Network) -> None:
     assert value(client, "ofapp_port_up", **BR0, port="eth1") == 1
     assert value(client, "ofapp_port_fdb_learned", **BR0, port="eth2") == 20
-    network.bridges[1].learning.limits.set_port(1, "eth1", 40, False)
+    network.bridges[1].learning.limits.set_port(1, "eth1", PortParams(40))
     client.put(f"/simpleswitch/mactable/{DPID}", json={"mac": mac(99), "port": 1})
     assert value(client, "ofapp_port_fdb_refused_total", **BR0, port="eth1") == 1
 
@@ -54,7 +55,7 @@ def test_counters_of_ports_that_are_zero_can_be_left_out(client: Any, network: N
     labels = f'{{bridge="br0",datapath_id="{DPID}",port="eth1"}}'
     assert f"ofapp_port_up{labels}" in counted()
     assert f"ofapp_port_fdb_refused_total{labels}" not in counted()
-    network.bridges[1].learning.limits.set_port(1, "eth1", 40, False)
+    network.bridges[1].learning.limits.set_port(1, "eth1", PortParams(40))
     client.put(f"/simpleswitch/mactable/{DPID}", json={"mac": mac(99), "port": 1})
     assert counted()[f"ofapp_port_fdb_refused_total{labels}"] == "1.0"
     assert client.get("/metrics?zeros=maybe").status_code == 422

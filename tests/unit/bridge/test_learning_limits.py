@@ -57,7 +57,8 @@ class TestGates:
         assert kinds(effects) == []
         (event,) = learn(bridge, 3)
         assert isinstance(event, Event)
-        assert (event.kind, event.port, event.data) == ("fdb.limit", 1, {"limit": 2, "drop": True})
+        assert (event.kind, event.port) == ("fdb.limit", 1)
+        assert event.data == {"limit": 2, "drop": True, "learned": 2}
         assert "are dropped" in event.message
         assert learn(bridge, 3) == []
 
@@ -109,7 +110,7 @@ class TestVlans:
         assert SetGate(None, 7, True) in effects
         (event,) = bridge.learning.learn([(2, 7, FIRST + 8)], 1.0)
         assert isinstance(event, Event)
-        assert (event.port, event.data["vlan"]) == (None, 7)
+        assert (event.port, event.data["vlan"]) == (2, 7)
         assert bridge.learning.counters["refused_vlan_limit"] == 1
         assert gates(learn(bridge, 5, vid=8)) == []
         assert gates(bridge.flush(port=2)) == [False]

@@ -120,7 +120,7 @@ class TestMoves:
     def test_nor_does_it_go_home_where_there_is_no_room(self) -> None:
         bridge = make()
         flap(bridge, (1, 2, 3, 2))
-        bridge.learning.limits.set_port(1, "p1", 0, False)
+        bridge.learning.limits.set_port(1, "p1", PortParams(0))
         effects = see(bridge, 3, 1.4)
         assert [type(effect) for effect in effects] == [Event, HoldDown, Event]
         assert where(bridge) == 2

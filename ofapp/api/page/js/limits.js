@@ -20,6 +20,7 @@ function page(bridge, ports) {
     { what: "the bridge", used: fdb.learned, most: limits.fdb_max_learned, refused: fdb.refused, dropping: false },
     ...limits.vlans.map((vlan) => ({ what: `VLAN ${vlan.vlan}`, used: vlan.learned, most: vlan.limit, ...vlan })),
     ...ports.filter((port) => port.limit !== null).map((port) => ({ what: `port ${port.name}`, used: port.learned, most: port.limit, ...port })),
+    ...ports.filter((port) => port.over_share).map((port) => ({ what: `port ${port.name}, its share`, used: port.learned, most: limits.fdb_max_learned, refused: port.over_share, dropping: false })),
   ];
   const held = ports.filter((port) => Object.values(port.held_back).some(Boolean));
   const drops = Object.entries(bridge.drops).filter(([, number]) => number);

@@ -168,6 +168,13 @@ class Port(BaseModel):
     dropping: bool = Field(
         description="frames from unknown hosts are dropped now, because of that limit"
     )
+    over_share: int = Field(
+        description="sightings not learned because the bridge or the VLAN was full, and the port"
+        " had its share of the addresses"
+    )
+    displaced: int = Field(
+        description="learned entries that made room for those of ports with fewer entries"
+    )
     packet_in_rate: int = Field(
         description="frames from unknown sources a second that it may send to the controller now"
     )
