@@ -7,7 +7,9 @@ Addresses that were used only before the controller started are not known.
 
 A host may claim any number of addresses, and invent MAC addresses. So only the last few addresses
 of each family are kept for each host: many of IPv6 do not displace the one of IPv4. The number of
-hosts is limited, and those that the FDB has forgotten make room.
+hosts is limited, and those that the FDB has forgotten make room. So do hosts on a port with more
+learned addresses than the port of a new host has: a port that invents hosts does not fill the table
+for the others (see `shares`).
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ ADDRESSES = 4
 HOSTS = 65_536
 """Most hosts of one bridge; some 15 MB, where most have an address or two."""
 
-_LOOKS = 8  # checks of hosts that may be forgotten, for each new host without room
+_LOOKS = 8  # checks of hosts that may make room, for each new host without room
 
 _ARP, _IPV4, _IPV6 = b"\x08\x06", b"\x08\x00", b"\x86\xdd"
 _OF_ETHERNET = b"\x00\x01\x08\x00\x06\x04"  # RFC 826: hardware and protocol, and their lengths
@@ -43,7 +45,8 @@ Host = tuple[int, int]
 class IpAddresses:
     """The IP addresses of one bridge's hosts.  Addresses are 4 or 16 octets.
 
-    counters: addresses that replaced the oldest of their host; and hosts without room.
+    counters: addresses that replaced the oldest of their host; hosts without room, and those that
+    made room for hosts of ports with fewer.
     """
 
     def __init__(self, fdb: Fdb, hosts: int = HOSTS) -> None:
@@ -54,7 +57,7 @@ class IpAddresses:
             int, tuple[bytes, ...]
         ] = {}  # by VID << 48 | MAC, the last heard last
         self._full = False
-        self._round: Iterator[int] = iter(())  # hosts that may be forgotten
+        self._round: Iterator[int] = iter(())  # hosts that may make room
 
     def __len__(self) -> int:
         """Number of hosts."""
@@ -92,10 +95,10 @@ class IpAddresses:
             key = vid << 48 | mac
             before = known.get(key)
             if before is None:
-                if len(known) < self._most or self._has_room():
+                if len(known) < self._most or self._has_room(port):
                     known[key] = (address,)
                 else:
-                    self._refuse(effects)
+                    self._refuse(port, effects)
             elif before[-1] != address:
                 known[key] = self._with(before, address)
         if self._full and len(known) < self._most * 7 // 8:
@@ -111,22 +114,31 @@ class IpAddresses:
             self.counters["ip_addresses_replaced"] += 1
         return (*others, address)
 
-    def _has_room(self) -> bool:
-        """Whether there is room, after a few hosts that have left the FDB are forgotten."""
+    def _has_room(self, port: int) -> bool:
+        """Whether there is room for a host of the port, after others are forgotten.
+
+        A few hosts that have left the FDB are, or else a host of a port that has more.
+        """
+        known, learned = self._addresses, self._fdb.learned_by_port
+        more = learned.get(port, 0) + 2
         for _ in range(_LOOKS):
             key = next(self._round, None)
             if key is None:
-                self._round = iter(list(self._addresses))
-            elif self._fdb.get(key >> 48, key & MAC_MASK) is None:
-                self._addresses.pop(key, None)
-        return len(self._addresses) < self._most
+                self._round = iter(list(known))
+                continue
+            entry = self._fdb.get(key >> 48, key & MAC_MASK)
+            if entry is None:
+                known.pop(key, None)
+            elif len(known) >= self._most and learned.get(entry.port, 0) >= more:
+                self.counters["ip_hosts_displaced"] += known.pop(key, None) is not None
+        return len(known) < self._most
 
-    def _refuse(self, effects: list[Effect]) -> None:
+    def _refuse(self, port: int, effects: list[Effect]) -> None:
         self.counters["ip_hosts_refused"] += 1
         if not self._full:
             self._full = True
             text = f"the IP addresses of {self._most} hosts are known: others' are not noted"
-            effects.append(FDB_IP_FULL.event(text, data={"hosts": self._most}))
+            effects.append(FDB_IP_FULL.event(text, port, {"hosts": self._most}))
 
 
 def own_address(frame: bytes) -> bytes | None:

@@ -175,3 +175,20 @@ def test_a_full_book_says_so_once_and_again_when_there_is_room() -> None:
         events += book.hear([(1, arp("10.0.1.1", number(100)))])
     assert [event.kind for event in events if isinstance(event, Event)] == ["fdb.ip_full.cleared"]
     assert addresses_of(book, number(100)) == ["10.0.1.1"]
+
+
+def test_a_port_with_many_hosts_makes_room_for_hosts_of_others() -> None:
+    """A host that invents others fills the table, and not for the others."""
+    invented = [(1, 0, number(index)) for index in range(16)]
+    book = IpAddresses(database(*invented, (2, 0, number(100)), (3, 0, number(200))), hosts=16)
+    book.hear([(1, arp(f"10.0.0.{index + 1}", number(index))) for index in range(16)])
+    for _ in range(3):
+        book.hear([(2, arp("10.0.1.1", number(100))), (3, arp("10.0.1.2", number(200)))])
+    assert addresses_of(book, number(100)) == ["10.0.1.1"]
+    assert addresses_of(book, number(200)) == ["10.0.1.2"]
+    assert len(book) == 16
+    assert book.counters["ip_hosts_displaced"] == 2
+    (full,) = book.hear([(1, arp("10.0.1.1", number(50 + index))) for index in range(20)])
+    assert isinstance(full, Event)
+    assert full.port == 1
+    assert addresses_of(book, number(100)) == ["10.0.1.1"]
