@@ -64,6 +64,8 @@ class OfApp(OSKenApp):  # type: ignore[misc]
             self.network = Network(config, joined.state, events, joined.owners, config_file)
             joined.share(self.network)
             surface = cluster.surface(member, joined.owners)
+        if conf.record:
+            self.network.lifetime.record()
         self.network.access.rules = api.rules()
         self._api = ApiServer(self.network, api.place(), surface)
 

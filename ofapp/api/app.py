@@ -29,6 +29,7 @@ from ofapp.api.resources import (
     fabrics,
     guide,
     health,
+    recording,
     ryu,
     search,
     tokens,
@@ -83,6 +84,7 @@ RESOURCES = (
     search,
     vendors,
     diagnosis,
+    recording,
 )
 """Modules with a resource: `blueprint(network)` gives its routes."""
 

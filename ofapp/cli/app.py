@@ -42,6 +42,8 @@ COMMANDS = {
     "events": "events.events",
     "top": "top.top",
     "doctor": "doctor.doctor",
+    "record": "recording.record",
+    "replay": "recording.replay",
     "docs": "docs.app",
 }
 """Commands by name: where a group (typer.Typer), or the function of a single command, is.

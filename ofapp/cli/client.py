@@ -71,6 +71,10 @@ class Client:
         """The answer's body as it is; ApiError."""
         return self._read("GET", path).decode("utf-8", "replace")
 
+    def binary(self, path: str) -> bytes:
+        """The answer's octets; ApiError."""
+        return self._read("GET", path)
+
     def put(self, path: str, body: Json | None = None, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
         return self._call("PUT", path, query, body)

@@ -121,6 +121,12 @@ _OWN = [
         help="name of this member of the cluster, which no other member has (default: the host's"
         " name)",
     ),
+    cfg.BoolOpt(
+        "record",
+        default=False,
+        help="record the inputs and effects of all bridges in memory, at most 32 MiB, for `ofapp"
+        " record` and `ofapp replay`",
+    ),
     cfg.StrOpt(
         "log-format",
         default="auto",

@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from ofapp.common.places import API_SOCKET
 from tests.support import logs
 from tests.support.forks import Fork, fork
 from tests.support.ovs import Bridge
@@ -30,6 +31,8 @@ from tests.support.waiting import wait_for
 ROOT = Path(__file__).parents[2]
 LISTENING = "listening for switches"
 PROGRAM = Path(sys.executable).with_name("ofapp-manager")
+RECORDINGS = os.environ.get("OFAPP_RECORD")
+"""A folder: each controller records its bridges, and its recording is saved there at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Controller:
             *("--wsapi-port", str(self.api_port), "--state-dir", str(self.dir / "state")),
             *("--config-file", str(self.config_file)),
             *self._options,
+            *(["--record"] if RECORDINGS else []),
         ]
         environment = os.environ | {"PYTHONUNBUFFERED": "1"}
         with open(self.log_path, "ab") as log:
@@ -260,6 +264,11 @@ class Controller:
 
     def _end(self, sig: int) -> int:
         assert self._process is not None
+        if RECORDINGS and sig == signal.SIGTERM:
+            file = Path(RECORDINGS, f"{self.dir.name}.jsonl.gz")
+            place = f"unix:{self.dir}/state/{Path(API_SOCKET).name}"
+            command = [PROGRAM.with_name("ofapp"), "record", file, "--api", place]
+            subprocess.run(command, cwd=ROOT, check=True)
         if self._process.poll() is None:
             self._process.send_signal(sig)
         try:

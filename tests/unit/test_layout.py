@@ -25,6 +25,7 @@ LAYERS = [
     "common",
     "docs",
     "bridge",
+    "recording",
     "openflow.model",
     "openflow.pipeline",
     "osken",

@@ -40,3 +40,10 @@ CONTROLLER_STALLED = EventKind(
     "See what used its CPU.",
     "...",
 )
+RECORDING_FULL = EventKind(
+    "controller.recording-full",
+    WARNING,
+    "The recording of the bridges has the most octets that are kept, and has ended.",
+    "Save it by `ofapp record FILE`; a restart with --record begins the next one.",
+    "octets",
+)

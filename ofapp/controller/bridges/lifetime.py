@@ -18,15 +18,17 @@ from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.ports.port import SURE
 from ofapp.bridge.state import SharedState
 from ofapp.common import hub
+from ofapp.common.version import full_version
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.bridges.dispatcher import Shared
-from ofapp.controller.bridges.events import BRIDGE_FORGOTTEN, BRIDGE_LIMIT
+from ofapp.controller.bridges.events import BRIDGE_FORGOTTEN, BRIDGE_LIMIT, RECORDING_FULL
 from ofapp.controller.configuration.events import CONFIG_RESTORED, CONFIG_SKIPPED
 from ofapp.controller.configuration.run_time_entries import SavedEntries, follow_file
 from ofapp.controller.state.saving import Ticket
 from ofapp.controller.state.store import State
+from ofapp.recording import Recorder
 
 LOG = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ class Lifetime:
 
     entries: those that were set at run time; state: restores and forgets what is stored; agents:
     authenticate the LLDP of bridges.
+    recorder: records the bridges; None unless `record` was called.
     """
 
     def __init__(
@@ -61,7 +64,14 @@ class Lifetime:
         self._state = state
         self._absentees = absentees
         self._events = shared.events
-        self._shared_state = SharedState(stp.OwnTrees(secrets.randbits(24)), agents=agents)
+        self._life = secrets.randbits(24)
+        self._shared_state = SharedState(stp.OwnTrees(self._life), agents=agents)
+        self.recorder: Recorder | None = None
+        self._reported = False
+
+    def record(self) -> None:
+        """Record all bridges, before the first one is made."""
+        self.recorder = Recorder(self._life, full_version())
 
     def has_room(self, datapath_id: int) -> bool:
         """Whether a switch may have a bridge: an absent one is forgotten for a new one."""
@@ -168,6 +178,15 @@ class Lifetime:
             hub.sleep(LOOK_FOR_AWAY)
             self.forget_overdue(time.monotonic())
             self.make_room()
+            self.report_recording()
+
+    def report_recording(self) -> None:
+        """Report once that the recording has ended."""
+        if self.recorder is not None and self.recorder.full and not self._reported:
+            self._reported = True
+            octets = len(self.recorder.packed())
+            message = f"the recording has ended: it has {octets} octets, the most that are kept"
+            self._events.emit(None, RECORDING_FULL.event(message, data={"octets": octets}))
 
     def set_traces(self) -> None:
         """Turn BPDUs into events only while a listener wants them."""
@@ -202,6 +221,8 @@ class Lifetime:
         params = self._running.params(datapath_id)
         names = [each.name for each in self._running.fabrics if each.datapath_id == datapath_id]
         bridge = Bridge(datapath_id, params, self._shared_state, *names)
+        if self.recorder is not None:
+            self.recorder.record(bridge)
         self._absentees.greet(bridge, time.monotonic())
         self._set_trace(bridge)
         for effect in follow_file(bridge, Settings(), configuration, time.monotonic()):

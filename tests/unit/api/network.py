@@ -387,6 +387,17 @@ def fabric_network() -> Network:
     return network
 
 
+def recorded_network() -> Network:
+    """Bridge br0 with host 1 on eth1, recorded from its beginning."""
+    network = empty_network()
+    network.lifetime.record()
+    bridge = network.lifetime.back(1)
+    there = [Port(LOCAL_PORT, "br0", 1, True), Port(1, "eth1", 2, True)]
+    network.dispatcher.apply(bridge, bridge.set_ports(there, time.monotonic()))
+    learn(network, bridge, (1, 0, mac(1)))
+    return network
+
+
 NETWORKS = {
     "acl": acl_network,
     "cabled": cabled_network,
@@ -399,6 +410,7 @@ NETWORKS = {
     "guarded": guarded_network,
     "mcast": mcast_network,
     "odd": odd_network,
+    "recorded": recorded_network,
     "remade": remade_network,
     "some": some_network,
     "stp": stp_network,

@@ -116,6 +116,7 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/tokens",
         "/v1/tokens/{name}",
         "/v1/session",
+        "/v1/recording",
         "/metrics",
     } == set(document["paths"])
     for path in document["paths"].values():
