@@ -6,6 +6,8 @@ Each was made by `OFAPP_RECORD=FOLDER` and a test of another tier:
   datapath; a cable is pulled and plugged in twice.
 - `ovs-rstp`: tests/interop/test_stp_peers.py, two bridges of ofapp and one of Open vSwitch with
   RSTP, which is the root; cables are cut and plugged in, and the root dies and returns.
+- `dhcp-clients`: tests/firsthop/test_clients.py, udhcpc, dhclient, dhcpcd and systemd-networkd
+  behind guarded ports, with dnsmasq; they get their leases and renew them.
 
 Compared are frames that are sent or forwarded, states of ports, members of aggregations and the
 kinds of events: what a neighbour or a user notices.
@@ -53,6 +55,7 @@ def test_it_decides_as_recorded(name: str) -> None:
     ("name", "least"),
     [
         ("linux-lacp", {"SendFrame": 100, "SetLag": 10, "Event": 20}),
+        ("dhcp-clients", {"ForwardFrame": 30, "SetBoundHost": 10, "SendFrame": 20}),
         ("ovs-rstp", {"SendFrame": 50, "SetPortState": 10, "Event": 20}),
     ],
 )
