@@ -62,7 +62,7 @@ class Group:
             sources.update(source for source in kept if source is not None)
             sources.update(kept.get(None, ()))
         result: dict[bytes | None, frozenset[int]] = {}
-        for source in sources:
+        for source in sorted(sources):
             ports = set(routers)
             ports.update([port for port, state in filters if state.forwards(source)])
             ports.update([port for port, kept in static if _keeps(kept, source)])
