@@ -11,7 +11,7 @@ import time
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 
-from ansible.module_utils.basic import env_fallback
+from ansible.module_utils.basic import AnsibleModule, env_fallback
 from ansible.module_utils.urls import open_url
 
 SOCKET = "/run/ofapp/api.sock"
@@ -35,7 +35,14 @@ def connection_spec():
     }
 
 
-CONNECTION_RULES = {"mutually_exclusive": [("token", "token_file")]}
+def new_module(spec, required_if=()):
+    """Make the module with these options and those of the connection."""
+    return AnsibleModule(
+        argument_spec={**connection_spec(), **spec},
+        supports_check_mode=True,
+        mutually_exclusive=[("token", "token_file")],
+        required_if=required_if,
+    )
 
 
 class Controller:

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import json
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
     path_of,
 )
 
@@ -22,16 +20,13 @@ def set_section(section, key, key_type, spec):
 
     key, key_type: the option that names the entry; spec: those of its settings.
     """
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             "bridge": {"type": "str", "required": True},
             "state": {"type": "str", "choices": list(STATES), "default": "present"},
             key: {"type": key_type, "required": True},
             **spec,
         },
-        supports_check_mode=True,
-        **CONNECTION_RULES,
     )
     state, values = module.params["state"], values_of(module.params, spec)
     if state == "absent" and values:

@@ -55,10 +55,8 @@ settings:
   type: dict
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
-    connection_spec,
+    new_module,
 )
 from ansible_collections.ofapp.bridge.plugins.module_utils.declared import ACL
 from ansible_collections.ofapp.bridge.plugins.module_utils.settings import change, values_of
@@ -66,17 +64,14 @@ from ansible_collections.ofapp.bridge.plugins.module_utils.settings import chang
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             "bridge": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             **ACL,
         },
-        supports_check_mode=True,
         required_if=[("state", "present", ["rules"])],
-        **CONNECTION_RULES,
     )
     present = module.params["state"] == "present"
     rules = values_of(module.params, ACL).get("rules") if present else None

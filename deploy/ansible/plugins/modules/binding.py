@@ -52,11 +52,9 @@ entry:
 
 from ipaddress import ip_network
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
     path_of,
 )
 from ansible_collections.ofapp.bridge.plugins.module_utils.entries import (
@@ -68,18 +66,15 @@ from ansible_collections.ofapp.bridge.plugins.module_utils.entries import (
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             **entry_spec(),
             "address": {"type": "str", "required": True},
             "vlan": {"type": "int", "default": 0},
             "mac": {"type": "str"},
             "port": {"type": "str"},
         },
-        supports_check_mode=True,
         required_if=[("state", "present", ["mac", "port"])],
-        **CONNECTION_RULES,
     )
     params, controller = module.params, Controller(module)
     bridge, vlan, address = (params[name] for name in ("bridge", "vlan", "address"))

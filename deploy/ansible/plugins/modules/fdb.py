@@ -48,11 +48,9 @@ entry:
   type: dict
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
     path_of,
 )
 from ansible_collections.ofapp.bridge.plugins.module_utils.entries import (
@@ -64,17 +62,14 @@ from ansible_collections.ofapp.bridge.plugins.module_utils.entries import (
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             **entry_spec(),
             "mac": {"type": "str", "required": True},
             "vlan": {"type": "int", "default": 0},
             "port": {"type": "str"},
         },
-        supports_check_mode=True,
         required_if=[("state", "present", ["port"])],
-        **CONNECTION_RULES,
     )
     params, controller = module.params, Controller(module)
     bridge, vlan, mac, port = (params[name] for name in ("bridge", "vlan", "mac", "port"))

@@ -56,11 +56,9 @@ bridges:
   sample: [{datapath_id: "0000000000000001", name: br0, connected: true}]
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
     path_of,
 )
 
@@ -73,9 +71,8 @@ KINDS = (
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             "bridge": {"type": "str"},
             "gather": {
                 "type": "list",
@@ -83,9 +80,7 @@ def main():
                 "choices": sorted(KINDS),
                 "default": [],
             },
-        },
-        supports_check_mode=True,
-        **CONNECTION_RULES,
+        }
     )
     controller, name = Controller(module), module.params["bridge"]
     version = controller.get("/v1/version")["version"]

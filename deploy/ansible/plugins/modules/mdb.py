@@ -50,11 +50,9 @@ entry:
   type: dict
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
     path_of,
 )
 from ansible_collections.ofapp.bridge.plugins.module_utils.entries import (
@@ -66,17 +64,14 @@ from ansible_collections.ofapp.bridge.plugins.module_utils.entries import (
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             **entry_spec(),
             "group": {"type": "str", "required": True},
             "port": {"type": "str", "required": True},
             "vlan": {"type": "int", "default": 0},
             "source": {"type": "str"},
         },
-        supports_check_mode=True,
-        **CONNECTION_RULES,
     )
     params, controller = module.params, Controller(module)
     bridge, vlan, group, port = (params[name] for name in ("bridge", "vlan", "group", "port"))

@@ -57,24 +57,19 @@ warnings_of_file:
   elements: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
 )
 
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             "force": {"type": "bool", "default": False},
             "reset": {"type": "bool", "default": False},
         },
-        supports_check_mode=True,
-        **CONNECTION_RULES,
     )
     query = {"dry_run": module.check_mode}
     query.update((name, module.params[name]) for name in ("force", "reset"))

@@ -53,10 +53,8 @@ settings:
   type: dict
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
-    connection_spec,
+    new_module,
 )
 from ansible_collections.ofapp.bridge.plugins.module_utils.declared import SETTINGS
 from ansible_collections.ofapp.bridge.plugins.module_utils.settings import change, values_of
@@ -64,14 +62,11 @@ from ansible_collections.ofapp.bridge.plugins.module_utils.settings import chang
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             "bridge": {"type": "str", "required": True},
             **SETTINGS,
         },
-        supports_check_mode=True,
-        **CONNECTION_RULES,
     )
     change(module, values_of(module.params, SETTINGS))
 

@@ -61,27 +61,22 @@ closes:
   type: bool
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
-    CONNECTION_RULES,
     Controller,
-    connection_spec,
+    new_module,
 )
 
 
 def main():
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            **connection_spec(),
+    module = new_module(
+        {
             "name": {"type": "str", "required": True},
             "role": {"type": "str", "choices": ["viewer", "operator", "admin"]},
             "expires_in": {"type": "int"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
-        supports_check_mode=True,
         required_if=[("state", "present", ["role"])],
-        **CONNECTION_RULES,
     )
     params, controller = module.params, Controller(module)
     name, absent = params["name"], params["state"] == "absent"
