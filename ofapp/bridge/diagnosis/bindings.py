@@ -9,6 +9,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.diagnosis.reason import Reason, ago, listed, times, vlan
 from ofapp.bridge.diagnosis.subject import Subject
 from ofapp.bridge.first_hop.binding import Binding, Refused
+from ofapp.bridge.first_hop.refused.reasons import REMEDIES, words
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 
@@ -20,7 +21,8 @@ _CLAIMS = {
     "arp": "ARP of {mac} for {address}",
     "nd": "neighbour discovery of {mac} for {address}",
     "fragment": "fragments of {mac} that cannot be checked",
-    "dhcp": "DHCP messages of {mac}, which do not fit the host or its port,",
+    "dhcp": "DHCP messages of {mac}",
+    "ethertype": "frames of {mac} of another protocol",
     "nested": "frames of {mac} with nested tags, which cannot be checked",
 }
 """Refused claims that cut a host off; a host does not need to be a server or a router."""
@@ -128,7 +130,7 @@ def refusal(refused: Refused, now: float) -> str:
     claim = _CLAIMS.get(refused.claim, f"{refused.claim} of {{mac}}")
     what = claim.format(mac=format_mac(refused.mac), address=address)
     samples = "1 sample" if refused.samples == 1 else f"{refused.samples} samples"
-    said = f"{what} are" if claim.startswith("fr") else f"{what} is"
+    said = f"{what} are" if claim.startswith(("fr", "DHCP")) else f"{what} is"
     text = f"{said} refused on port {refused.port} ({samples}, the last {ago(refused.last, now)})"
     binding = refused.contradicts
     if binding is not None and binding.mac == refused.mac:
@@ -136,10 +138,14 @@ def refusal(refused: Refused, now: float) -> str:
     if binding is not None:
         holder = f"{format_mac(binding.mac)} on port {binding.port} ({_origin(binding)})"
         return f"{text}: {address} is bound to {holder}"
+    if refused.reason:
+        return f"{text}: {words(refused.reason)}"
     return text if refused.address is None else f"{text}: {address} has no binding there"
 
 
 def _remedy(bridge: Bridge, refused: Refused) -> str:
+    if refused.reason in REMEDIES:
+        return REMEDIES[refused.reason]
     if refused.address is None:
         return "stop the program in the guest that sends them"
     if refused.contradicts is not None:

@@ -85,6 +85,7 @@ class Binding:
     expires: end of the lease or of the address's lifetime, in the protocol's time, which pauses
     while the switch is disconnected (`FirstHop.seconds_left`); None for never.
     lifetime: seconds from the last confirmation to that end; None for never.
+    client: of a lease, what the server knows its host by (`verdict.Leased`); empty: not known.
     """
 
     port: str
@@ -94,6 +95,7 @@ class Binding:
     origin: Origin
     expires: float | None = None
     lifetime: float | None = None
+    client: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,7 @@ class Refused:
     contradicts: the binding that contradicts it; None if the address has none.
     samples: how many samples; first, last: when, in the core's time.
     passed: they were forwarded all the same, as the port only reports.
+    reason: the counter of what the controller has refused (`reasons.REASONS`); else empty.
     """
 
     port: str
@@ -170,6 +173,7 @@ class Refused:
     first: float
     last: float
     passed: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ BINDINGS_REFUSED = EventKind(
     WARNING,
     "Frames from a port were refused: they claim an address or a role that is not allowed there.",
     "`ofapp binding refused` lists what was claimed; `ofapp binding add` allows an address.",
-    "claim mac vlan address bound_port bound_mac samples passed",
+    "claim mac vlan address bound_port bound_mac samples passed reason",
 )
 BINDINGS_CONFLICT = EventKind(
     "bindings.conflict",

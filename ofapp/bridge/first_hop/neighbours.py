@@ -61,11 +61,14 @@ _OWNED = _Pace(3, 1.0)
 
 
 class Fate(Enum):
-    """Verdict on a frame with a claim."""
+    """Verdict on a frame with a claim that is not refused."""
 
     PASS = "pass"
     HOLD = "hold"
-    REFUSE = "refuse"
+
+
+Verdict = Fate | str
+"""A refused claim has the name of its counter, a key of `reasons.REASONS`."""
 
 
 class Claimant(NamedTuple):
@@ -118,7 +121,7 @@ class NeighbourBindings:
 
     def claim(
         self, claimant: Claimant, octets: bytes, held: ForwardFrame | None, changes: Changes
-    ) -> Fate:
+    ) -> Verdict:
         """A host claims an address; held: its solicitation, if that was the claim."""
         key, address = (claimant.vid, octets), BoundAddress(octets, 8 * len(octets))
         test = self._tests.get(key)
@@ -133,16 +136,15 @@ class NeighbourBindings:
                 self._answered.pop(key, None)  # it does not until it has detected no duplicate
             return Fate.PASS
         if old.origin is not Origin.ND or old.address != address:
-            self._bindings.refuse(self._binding(claimant, octets, changes), old, changes)
-            return Fate.REFUSE
+            return self._refuse(claimant, octets, old, changes)
         if not self._state.is_up(old.port):
             self._bind(claimant, octets, changes)
             return Fate.PASS
         if changes.at < self._answered.get(key, -QUIET) + QUIET:
-            self._bindings.refuse(self._binding(claimant, octets, changes), old, changes)
-            return Fate.PASS if held else Fate.REFUSE  # its owner answers the solicitation
+            refused = self._refuse(claimant, octets, old, changes)
+            return Fate.PASS if held else refused  # its owner answers the solicitation
         owner = Claimant(old.port, old.vid, old.mac)
-        return Fate.HOLD if self._test(key, claimant, owner, held, changes) else Fate.REFUSE
+        return self._test(key, claimant, owner, held, changes) or Fate.HOLD
 
     def _claim_tested(
         self,
@@ -151,7 +153,7 @@ class NeighbourBindings:
         claimant: Claimant,
         held: ForwardFrame | None,
         changes: Changes,
-    ) -> Fate:
+    ) -> Verdict:
         if claimant == test.owner:
             if test.renews:
                 self._keep(key, test, changes)
@@ -164,24 +166,21 @@ class NeighbourBindings:
             test.held = held
             return Fate.HOLD
         if claimant != test.claimant:
-            self._bindings.counters["conflicts"] += 1
-            return Fate.REFUSE
+            return self._count("conflicts")
         return Fate.PASS if test.owner is None else Fate.HOLD
 
-    def _claim_free(self, key: Key, claimant: Claimant, changes: Changes) -> Fate:
+    def _claim_free(self, key: Key, claimant: Claimant, changes: Changes) -> Verdict:
         address = BoundAddress(key[1], 128)
         on_link = is_link_local(key[1]) or self._prefixes.has(*key, changes.at)
         if not on_link or not address.usable:
-            self._bindings.counters["nd_off_link"] += 1
-            return Fate.REFUSE
+            return self._count("nd_off_link")
         owner = self._owner_by_mac(key)
         if owner is not None and owner.mac == claimant.mac:
             if self._bindings.table.on_port(*claimant):
                 return Fate.PASS  # without a binding of it
         elif owner is not None:
-            self._bindings.refuse(self._binding(claimant, key[1], changes), owner, changes)
-            return Fate.REFUSE
-        return Fate.PASS if self._test(key, claimant, None, None, changes) else Fate.REFUSE
+            return self._refuse(claimant, key[1], owner, changes)
+        return self._test(key, claimant, None, None, changes) or Fate.PASS
 
     def _owner_by_mac(self, key: Key) -> Binding | None:
         """The host that may use a link-local address without a binding of it.
@@ -272,15 +271,23 @@ class NeighbourBindings:
         owner: Claimant | None,
         held: ForwardFrame | None,
         changes: Changes,
-    ) -> bool:
-        """Begin to test, unless the port has as many claims as it may."""
+    ) -> str | None:
+        """Begin to test, unless the port has as many claims as it may: gives the counter then."""
         if self._claims[claimant.port] >= MOST_CLAIMS:
-            self._bindings.counters["nd_claims_limit"] += 1
-            return False
+            return self._count("nd_claims_limit")
         test = _Test(claimant, owner, held, 0)
         test.left = test.pace.probes
         self._begin(key, test, changes)
-        return True
+        return None
+
+    def _count(self, counter: str) -> str:
+        self._bindings.counters[counter] += 1
+        return counter
+
+    def _refuse(self, claimant: Claimant, octets: bytes, old: Binding, changes: Changes) -> str:
+        """Refuse an address that another host has; gives the counter."""
+        self._bindings.refuse(self._binding(claimant, octets, changes), old, changes)
+        return "conflicts"
 
     def _begin(self, key: Key, test: _Test, changes: Changes) -> None:
         self._tests[key] = test

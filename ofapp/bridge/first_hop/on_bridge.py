@@ -123,6 +123,7 @@ class FirstHop(Protocol[BridgeParams]):
         changes, neighbours = self._changes(now), self._receiver.neighbours
         neighbours.tick(changes)
         self._receiver.migration.tick(changes)
+        self._receiver.leases.clients.tick(changes)
         for binding in self._bindings.due(changes.at):
             if binding.origin is Origin.ND:
                 neighbours.end(binding, changes)
@@ -136,6 +137,7 @@ class FirstHop(Protocol[BridgeParams]):
             self._bindings.next_end(),
             self._receiver.neighbours.next_wakeup(),
             self._receiver.migration.next_wakeup(),
+            self._receiver.leases.clients.next_wakeup(),
         )
         if self._bindings.left:
             return self._clock.due(self._seen)

@@ -73,7 +73,11 @@ class PortParams:
             " of multicast routers: IGMP and MLD queries, PIM, multicast router discovery."
         ),
     ] = True
-    max_bindings: Annotated[int, _Bindings, Doc("Most dynamic bindings of the port.")] = 64
+    max_bindings: Annotated[
+        int,
+        _Bindings,
+        Doc("Most dynamic bindings of the port, with DHCP clients that wait for a lease."),
+    ] = 64
 
     @property
     def guards(self) -> bool:

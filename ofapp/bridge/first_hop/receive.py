@@ -9,12 +9,12 @@ from ofapp.bridge.effects import ForwardFrame
 from ofapp.bridge.first_hop.binding import Binding, Refused
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
-from ofapp.bridge.first_hop.claim import Claim, read_claim
 from ofapp.bridge.first_hop.leases import Leases
 from ofapp.bridge.first_hop.migration import Migration
-from ofapp.bridge.first_hop.neighbours import Claimant, Fate, NeighbourBindings, inspects
+from ofapp.bridge.first_hop.neighbours import Claimant, Fate, NeighbourBindings, Verdict, inspects
 from ofapp.bridge.first_hop.prefixes import Prefixes
-from ofapp.bridge.first_hop.refusals import Refusals
+from ofapp.bridge.first_hop.refused.claim import Claim, read_claim
+from ofapp.bridge.first_hop.refused.refusals import Refusals
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.multicast.address import ANY6
 from ofapp.bridge.packet.arp import read_arp
@@ -71,10 +71,11 @@ class Receiver:
         """Take a message to a DHCP server, which the switch holds."""
         forwarded: bytes | None = frame
         if self._state.params.port(port.name, port.number).first_hop.guards:
-            forwarded = self.leases.from_client(port, frame, changes)
+            verdict = self.leases.from_client(port, frame, changes)
+            forwarded = verdict.frame
             if forwarded is None:
                 host = frame_vid(frame), int.from_bytes(frame[6:12], "big")
-                self._report(port, Claim(*host, "dhcp"), None, changes)
+                self._report(port, Claim(*host, "dhcp"), None, verdict.reason, changes)
                 if self._only_reports(port):
                     forwarded = frame
         if forwarded is not None:
@@ -83,25 +84,27 @@ class Receiver:
     def _solicit(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a solicitation of a host without a binding of it, which the switch holds."""
         fate = self._judge(port, frame, changes) if inspects(self._state, port) else Fate.PASS
+        if isinstance(fate, str) and (claim := read_claim(frame)) is not None:
+            self._report(port, claim, self._contradicts(port, claim), fate, changes)
         if fate is Fate.PASS or self._only_reports(port):
             changes.frames.append(ForwardFrame(port.number, frame))
 
-    def _judge(self, port: Port, frame: bytes, changes: Changes) -> Fate:
+    def _judge(self, port: Port, frame: bytes, changes: Changes) -> Verdict:
         message = read_neighbour(frame)
         if isinstance(message, Malformed):
             self._bindings.counters[message.reason] += 1
-            return Fate.REFUSE
+            return message.reason
         packet = message.packet
         host = Claimant(port.name, packet.ethernet.vid, packet.ethernet.mac)
         if message.link_layer not in (None, host.mac) or is_group(host.mac):
             self._bindings.counters["nd_link_layer"] += 1
-            return Fate.REFUSE
+            return "nd_link_layer"
         if not self.migration.admits(port, host.vid, host.mac, changes):
-            return Fate.REFUSE
+            return "host_elsewhere"
         if message.kind == SOLICITATION and packet.source == ANY6 and message.target is not None:
             held = None if self._only_reports(port) else ForwardFrame(port.number, frame)
             return self.neighbours.claim(host, message.target, held, changes)
-        return Fate.PASS if self.neighbours.may_use(host, packet.source) else Fate.REFUSE
+        return Fate.PASS if self.neighbours.may_use(host, packet.source) else "source"
 
     def _advertise(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a copy of a router advertisement."""
@@ -137,41 +140,49 @@ class Receiver:
         self._bindings.counters["refused_samples"] += 1
         if claim.kind == "source" and claim.address is not None and not any(claim.address):
             return  # MLD of a host that has no address yet (RFC 3590 4), which it repeats later
-        if self._reconsider(port, claim, changes) is not Fate.REFUSE:
-            return
-        owner = None
-        if claim.address is not None:
-            owner = self._bindings.table.owner(claim.vid, claim.address)
-            if owner is not None and (owner.port, owner.mac) == (port.name, claim.mac):
-                owner = None
-        self._report(port, claim, owner, changes)
+        fate = self._reconsider(port, claim, changes)
+        if isinstance(fate, str):
+            self._report(port, claim, self._contradicts(port, claim), fate, changes)
 
-    def _report(self, port: Port, claim: Claim, owner: Binding | None, changes: Changes) -> None:
-        """Note a refused claim, and report it; owner: the binding that contradicts it."""
+    def _contradicts(self, port: Port, claim: Claim) -> Binding | None:
+        """Another host's binding of the claimed address."""
+        if claim.address is None:
+            return None
+        owner = self._bindings.table.owner(claim.vid, claim.address)
+        own = owner is not None and (owner.port, owner.mac) == (port.name, claim.mac)
+        return None if own else owner
+
+    def _report(
+        self, port: Port, claim: Claim, owner: Binding | None, reason: str, changes: Changes
+    ) -> None:
+        """Note a refused claim, and report it.
+
+        owner: the binding that contradicts it; reason: the counter, empty for the switch's alone.
+        """
         refused = Refused(
             *(port.name, claim.vid, claim.mac, claim.kind, claim.address, owner),
-            *(1, changes.now, changes.now, self._only_reports(port)),
+            *(1, changes.now, changes.now, self._only_reports(port), reason),
         )
         self.refusals.note(refused)
         changes.events += self.refusals.report(port.number, refused)
 
-    def _reconsider(self, port: Port, claim: Claim, changes: Changes) -> Fate:
+    def _reconsider(self, port: Port, claim: Claim, changes: Changes) -> Verdict:
         """Whether a host may lack its binding: it has migrated, or its claim was lost."""
         if claim.kind not in ("source", "arp", "nd") or is_group(claim.mac) or not claim.mac:
-            return Fate.REFUSE
+            return ""
         if not self._state.params.port(port.name, port.number).first_hop.guards:
-            return Fate.REFUSE
+            return ""
         if not self.migration.admits(port, claim.vid, claim.mac, changes):
-            return Fate.REFUSE
+            return "host_elsewhere"
         host, address = Claimant(port.name, claim.vid, claim.mac), claim.address
         if address is None or not any(address):
             has_any = self._bindings.table.on_port(*host)
-            return Fate.PASS if has_any else Fate.REFUSE
+            return Fate.PASS if has_any else ""
         owner = self._bindings.table.owner(claim.vid, address)
         if owner is not None and (owner.port, owner.mac) == (host.port, host.mac):
             return Fate.PASS
         if len(address) != 16 or not inspects(self._state, port):
-            return Fate.REFUSE
+            return ""
         return self.neighbours.claim(host, address, None, changes)
 
     def _only_reports(self, port: Port) -> bool:

@@ -38,6 +38,7 @@ _REFUSED: tuple[Column, ...] = (
     ("BOUND TO", lambda claim: _owner(claim["contradicts"])),
     *("samples", ("LAST", lambda claim: local_time(claim["last"]))),
     ("PASSED", lambda claim: "yes" if claim["passed"] else None),
+    ("REASON", lambda claim: claim.get("why")),
 )
 
 
@@ -134,6 +135,7 @@ def refused(
 
     BOUND TO is the host that has the claimed address. SAMPLES counts frames that the switch has
     sampled; more were refused. PASSED: the port only reports, and the frames were forwarded.
+    REASON: why the controller has refused them, where it decides and not the switch.
     """
     if clear:
         for known in client.bridges(bridge):

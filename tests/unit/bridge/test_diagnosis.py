@@ -21,6 +21,7 @@ from ofapp.bridge.first_hop.binding import (
     Refused,
 )
 from ofapp.bridge.first_hop.params import PortParams as FirstHopPort
+from ofapp.bridge.first_hop.refused.reasons import REASONS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy
 from ofapp.bridge.ports.port import Port
@@ -250,6 +251,14 @@ def test_each_refused_claim_has_its_sentence(claim: str) -> None:
     refuse(bridge, claim=claim)
     assert NAME_A in why(bridge).problem
     assert "refused on port vnet0" in why(bridge).problem
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_reason_of_the_controller_is_told(reason: str) -> None:
+    bridge = guarded()
+    refuse(bridge, claim="nd", address=ip_address("fd00::7").packed, reason=reason)
+    assert why(bridge, "fd00::7").problem.endswith(REASONS[reason])
+    assert why(bridge, "fd00::7").fix
 
 
 def test_a_refusal_is_over_once_the_address_is_bound() -> None:

@@ -156,7 +156,7 @@ options:
         type: bool
       max_bindings:
         description:
-        - Most dynamic bindings of the port.
+        - Most dynamic bindings of the port, with DHCP clients that wait for a lease.
         - 1 to 65536.
         - The default of ofapp is V(64).
         type: int

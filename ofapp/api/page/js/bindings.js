@@ -20,7 +20,7 @@ const CLAIMS = {
   redirect: "redirects to another router",
   "multicast-router": "acts as a multicast router or querier",
   fragment: "sends fragments that cannot be checked",
-  dhcp: "sends DHCP messages that fit neither its bindings nor its port",
+  dhcp: "sends DHCP messages that are not allowed",
   nested: "sends nested tags that cannot be checked",
 };
 
@@ -121,7 +121,7 @@ function refusal(own, portLink) {
   const binding = own.contradicts;
   return html`<code>${own.mac}</code> on ${portLink(own.port.name)} ${CLAIMS[own.claim] ?? own.claim}${own.address ? html` <code>${own.address}</code>` : nothing}${binding
     ? html`, which is bound to <code>${binding.mac}</code> on ${portLink(binding.port.name)} (${binding.origin})`
-    : own.address && FORGED.has(own.claim) ? ", which has no binding there" : nothing};
+    : own.address && FORGED.has(own.claim) ? ", which has no binding there" : nothing}${own.why ? ` (${own.why})` : nothing};
     ${plural(own.samples, "sample")}, the last at ${clock(own.last)}${own.passed ? html` <b>and forwarded: the port only reports</b>` : nothing}`;
 }
 

@@ -37,6 +37,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.first_hop.binding import Binding as CoreBinding
 from ofapp.bridge.first_hop.binding import BoundAddress, Origin
 from ofapp.bridge.first_hop.binding import Refused as CoreRefused
+from ofapp.bridge.first_hop.refused.reasons import words
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.params.patterns import HOST4, OCTET, ipv6_pattern
 from ofapp.common import hub
@@ -130,8 +131,9 @@ class RefusedClaim(BaseModel):
     vlan: int = Field(description="VID, 0 = untagged")
     mac: str = Field(description="their source address")
     claim: str = Field(
-        description="what they claim: source, arp, nd, dhcp-server, router, redirect, fragment or"
-        " nested; dhcp: messages to a server that the controller has dropped"
+        description="what they claim: source, arp, nd, dhcp-server, router, redirect,"
+        " multicast-router, ethertype, fragment or nested; dhcp: messages to a server that the"
+        " controller has dropped"
     )
     address: str | None = Field(description="the claimed IP address; null where there is none")
     contradicts: Binding | None = Field(
@@ -141,6 +143,8 @@ class RefusedClaim(BaseModel):
     first: str = Field(description="when the first one was sampled")
     last: str = Field(description="when the last one was sampled")
     passed: bool = Field(description="they were forwarded, as the port only reports")
+    reason: str | None = Field(description="the counter of the refusal; null: the switch's alone")
+    why: str | None = Field(description="the reason in words")
 
 
 class RefusedList(BaseModel):
@@ -297,6 +301,8 @@ def _refused(bridge: Bridge, claim: CoreRefused) -> RefusedClaim:
         first=utc(round(wall - (now - claim.first))),
         last=utc(round(wall - (now - claim.last))),
         passed=claim.passed,
+        reason=claim.reason or None,
+        why=words(claim.reason) if claim.reason else None,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, EventKind
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress, FullLimit, link_local
+from ofapp.bridge.first_hop.binding import Binding, BoundAddress, FullLimit, Origin, link_local
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
 from ofapp.bridge.first_hop.bindings.limits import BindingLimits, Scope
@@ -76,6 +76,31 @@ class Bindings:
         if old is not None and not renewed:
             self.counters["moved"] += 1
             self._report_move([new], old, changes)
+        return True
+
+    def identify(self, port: str, vid: int, mac: int, origin: Origin, client: bytes) -> bool:
+        """Whether a host has a binding on a port as this client of a DHCP server.
+
+        A binding whose client is not known, from before a restart or of a user, is taken for this
+        client's from then on.
+        """
+        octets = 4 if origin is Origin.DHCP else 16
+        for binding in sorted(self.table.of_host(vid, mac), key=lambda each: not each.client):
+            its = origin if binding.origin.dynamic else binding.origin
+            if (binding.port, binding.origin, len(binding.address.octets)) != (port, its, octets):
+                continue
+            if binding.client == client:
+                return True
+            if not binding.client:
+                self.table.put(replace(binding, client=client))
+                return True
+        return False
+
+    def reserve(self, port: str, host: tuple[int, int], changes: Changes) -> bool:
+        """Take the room of a binding for a host; gives whether there is any."""
+        if not self._make_room([port, host[0], None], port, host, changes):
+            return False
+        self.limits.reserve(port, host[0])
         return True
 
     def refuse(self, claim: Binding, old: Binding, changes: Changes) -> None:
@@ -296,14 +321,19 @@ class Bindings:
         scopes: list[Scope] = [new.port, new.vid, None]
         if old is not None and old.origin.dynamic:  # it counts in the VLAN and the bridge
             scopes = [] if old.port == new.port else [new.port]
+        return self._make_room(scopes, new.port, (new.vid, new.mac), changes)
+
+    def _make_room(
+        self, scopes: list[Scope], port: str, host: tuple[int, int], changes: Changes
+    ) -> bool:
         for scope in scopes:
             most = self._most(scope)
             if most is None or self.limits.has_room(scope, most):
                 continue
-            oldest = self.table.oldest(new.port, (new.vid, new.mac))
+            oldest = self.table.oldest(port, host)
             if oldest is None or (isinstance(scope, int) and oldest.vid != scope):
-                port = self._number(scope) if isinstance(scope, str) else None
-                changes.events += self.limits.refuse(scope, most, port)
+                number = self._number(scope) if isinstance(scope, str) else None
+                changes.events += self.limits.refuse(scope, most, number)
                 return False
             self.unbind(oldest, changes, "replaced")
         return True

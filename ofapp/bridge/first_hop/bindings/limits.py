@@ -19,6 +19,8 @@ Scope = str | int | None
 class BindingLimits:
     """The limits.
 
+    A DHCP client that has asked for a lease takes room, too: see `Clients`.
+
     refused: number of bindings that were refused, by scope; full: the limits that are reached.
     """
 
@@ -27,10 +29,19 @@ class BindingLimits:
         self.full: dict[Scope, int] = {}
         self._table = table
         self._counters = counters
+        self._reserved: Counter[Scope] = Counter()
+
+    def reserve(self, port: str, vid: int) -> None:
+        """Take the room of one binding."""
+        self._reserved.update((port, vid, None))
+
+    def forgo(self, port: str, vid: int) -> None:
+        """Give the room of one binding back."""
+        self._reserved -= Counter((port, vid, None))
 
     def has_room(self, scope: Scope, most: int | None) -> bool:
         """Whether there is room for one more binding."""
-        return most is None or self._bindings(scope) < most
+        return most is None or self._used(scope) < most
 
     def refuse(self, scope: Scope, most: int, port: int | None) -> list[Effect]:
         """Count a binding that has no room; gives the event for the first of a series.
@@ -50,7 +61,7 @@ class BindingLimits:
         """End the series once there is room again; with the event."""
         if scope not in self.full:
             return []
-        if most is not None and self._bindings(scope) > most - max(1, most // 20):
+        if most is not None and self._used(scope) > most - max(1, most // 20):
             return []
         data = {"limit": self.full.pop(scope), "refused": self.refused[scope]} | _vlan(scope)
         text = f"{_name(scope)} has room for bindings again"
@@ -63,10 +74,11 @@ class BindingLimits:
         if old in self.full:
             self.full[new] = self.full.pop(old)
 
-    def _bindings(self, scope: Scope) -> int:
+    def _used(self, scope: Scope) -> int:
+        reserved, table = self._reserved[scope], self._table
         if scope is None:
-            return self._table.dynamic
-        return self._table.by_port[scope] if isinstance(scope, str) else self._table.by_vlan[scope]
+            return reserved + table.dynamic
+        return reserved + (table.by_port if isinstance(scope, str) else table.by_vlan)[scope]  # type: ignore
 
 
 def _name(scope: Scope) -> str:

@@ -17,7 +17,7 @@ PLAIN_BOOTP = 0
 SERVER_PORT, CLIENT_PORT = 67, 68
 
 PAD, END = 0, 255
-REQUESTED, LEASE, OVERLOAD, MESSAGE_TYPE, RELAY_INFO = 50, 51, 52, 53, 82
+REQUESTED, LEASE, OVERLOAD, MESSAGE_TYPE, CLIENT_ID, RELAY_INFO = 50, 51, 52, 53, 61, 82
 INFINITE = 0xFFFFFFFF
 
 NAMES, OPTIONS = 44, 240
@@ -38,7 +38,7 @@ class Bootp(NamedTuple):
     kind: option 53, or PLAIN_BOOTP.
     requested: option 50; lease: option 51 in seconds; None where the option is missing.
     overload: option 52, which areas have options as well: 1 file, 2 sname.
-    relayed: it has option 82.
+    relayed: it has option 82; client_id: option 61, empty if it is missing.
     """
 
     op: int
@@ -52,6 +52,7 @@ class Bootp(NamedTuple):
     lease: int | None = None
     overload: int = 0
     relayed: bool = False
+    client_id: bytes = b""
 
 
 def read_bootp(data: bytes) -> Bootp | Malformed:
@@ -87,6 +88,7 @@ def read_bootp(data: bytes) -> Bootp | Malformed:
         None if lease is None else int.from_bytes(lease, "big"),
         options.get(OVERLOAD, b"\0")[0],
         RELAY_INFO in options,
+        options.get(CLIENT_ID, b""),
     )
 
 

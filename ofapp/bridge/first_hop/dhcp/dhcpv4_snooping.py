@@ -8,9 +8,9 @@ from ofapp.bridge.first_hop.dhcp.bootp import Bootp, read_bootp
 from ofapp.bridge.first_hop.dhcp.relay_info import relay_info, remote_of, with_relay_info
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
 from ofapp.bridge.first_hop.dhcp.requests import Requests, UnansweredRequests
-from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict
+from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict, client_of
 from ofapp.bridge.mac import is_group
-from ofapp.bridge.multicast.address import ANY4, is_host
+from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.udp import Datagram, with_payload
 from ofapp.bridge.ports.port import Port
@@ -42,13 +42,15 @@ class Dhcpv4Snooping:
         if isinstance(message, Malformed):
             return Verdict(None, message.reason)
         ethernet, source = datagram.packet.ethernet, datagram.packet.source
-        reason = _refusal(message, ethernet.mac, source)
+        reason = _refusal(message, ethernet.mac)
         if reason:
             return Verdict(None, reason)
         address = message.ciaddr if any(message.ciaddr) else message.requested
+        asks: tuple[tuple[Origin, bytes], ...] = ()
         if message.kind in _REQUESTS:
-            key = (ethernet.vid, message.xid, message.chaddr)
-            if not self.requests.add(key, port.number, message.chaddr, address, now):
+            key, client = (ethernet.vid, message.xid, message.chaddr), client_of(message.client_id)
+            asks = ((Origin.DHCP, client),)
+            if not self.requests.add(key, port.number, message.chaddr, address, now, client):
                 return Verdict(None, "dhcp_request_of_other_port")
             name = _REQUESTS[message.kind]
             self._unanswered.add(port.number, ethernet.vid, message.chaddr, name, now)
@@ -60,7 +62,9 @@ class Dhcpv4Snooping:
             bound = BoundAddress(address, 32)
             facts = (Ended(port.number, ethernet.vid, message.chaddr, bound, cause, Origin.DHCP),)
         rewritten = self._relay(port, frame, datagram, message)
-        return Verdict(rewritten, "", facts, source if any(source) else None)
+        return Verdict(
+            rewritten, "", facts, source if any(source) else None, asks, source == message.ciaddr
+        )
 
     def _relay(self, port: Port, frame: bytes, datagram: Datagram, message: Bootp) -> bytes:
         """The frame with the option 82 that it is to have (RFC 3046 2.1)."""
@@ -110,9 +114,9 @@ class Dhcpv4Snooping:
         if message.op != bootp.REPLY or not mac or is_group(mac):
             return None
         request = self.requests.get((vid, message.xid, mac), now)
-        port = None
+        port, client = None, b""
         if request is not None:
-            port = request.port
+            port, client = request.port, request.client
             self._unanswered.answered(port, vid, mac)
         if message.kind == bootp.NAK:  # it does not say which address (RFC 2131 4.3.2)
             if request is None or request.address is None:
@@ -123,10 +127,11 @@ class Dhcpv4Snooping:
             return None  # an answer to INFORM has no yiaddr (RFC 2131 4.3.5)
         infinite = message.lease is None or message.lease == bootp.INFINITE
         lifetime = None if infinite else float(message.lease or 0)
-        return Leased(port, vid, mac, BoundAddress(message.yiaddr, 32), lifetime, Origin.DHCP)
+        address = BoundAddress(message.yiaddr, 32)
+        return Leased(port, vid, mac, address, lifetime, Origin.DHCP, client)
 
 
-def _refusal(message: Bootp, mac: int, source: bytes) -> str:
+def _refusal(message: Bootp, mac: int) -> str:
     """Why no host may send a message; empty if it may."""
     if message.op != bootp.REQUEST or message.kind not in _OF_CLIENTS:
         return "dhcp_from_server"
@@ -134,6 +139,4 @@ def _refusal(message: Bootp, mac: int, source: bytes) -> str:
         return "dhcp_chaddr"
     if any(message.giaddr):
         return "dhcp_giaddr"
-    if source not in (ANY4, message.ciaddr):
-        return "dhcp_source"
     return ""

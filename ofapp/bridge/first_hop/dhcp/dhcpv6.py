@@ -28,10 +28,14 @@ _IA_FIXED = {IA_NA: 12, IA_TA: 4, IA_PD: 12}
 
 
 class Lease(NamedTuple):
-    """An address or prefix in an identity association; valid: its valid lifetime in seconds."""
+    """An address or prefix in an identity association; valid: its valid lifetime in seconds.
+
+    association: as those of `Message`.
+    """
 
     address: BoundAddress
     valid: int
+    association: bytes
 
 
 class Message(NamedTuple):
@@ -39,12 +43,14 @@ class Message(NamedTuple):
 
     duid: of the client; empty where there is none.
     leases: of all identity associations, but not those with a status other than Success.
+    associations: type and number (IAID) of each identity association, as octets.
     """
 
     kind: int
     xid: int
     duid: bytes
     leases: tuple[Lease, ...]
+    associations: tuple[bytes, ...] = ()
 
 
 class Relayed(NamedTuple):
@@ -69,14 +75,17 @@ def read_message(data: bytes) -> Message | Malformed:
     if len(duids) > 1 or any(not 3 <= len(duid) <= _LONGEST_DUID for duid in duids):
         return BAD_DUID
     leases: list[Lease] = []
+    associations: dict[bytes, None] = {}
     for code, value in options:
         if code in _IA_FIXED:
             inside = _options(value, _IA_FIXED[code])
-            if inside is None or not _add_leases(inside, leases):
+            association = bytes((code,)) + value[:4]
+            if inside is None or not _add_leases(inside, leases, association):
                 return BAD_OPTIONS
-    return Message(
-        data[0], int.from_bytes(data[1:4], "big"), duids[0] if duids else b"", tuple(leases)
-    )
+            associations[association] = None
+    duid = duids[0] if duids else b""
+    xid = int.from_bytes(data[1:4], "big")
+    return Message(data[0], xid, duid, tuple(leases), tuple(associations))
 
 
 def read_relayed(data: bytes) -> Relayed | Malformed:
@@ -115,7 +124,7 @@ def _options(data: bytes, at: int) -> list[tuple[int, bytes]] | None:
     return options
 
 
-def _add_leases(options: list[tuple[int, bytes]], leases: list[Lease]) -> bool:
+def _add_leases(options: list[tuple[int, bytes]], leases: list[Lease], association: bytes) -> bool:
     """Add the leases of an identity association; whether its options are well-formed."""
     refused = _refuses(options)
     for code, value in options:
@@ -132,7 +141,7 @@ def _add_leases(options: list[tuple[int, bytes]], leases: list[Lease]) -> bool:
         if inside is None:
             return False
         if address.bits and not refused and not _refuses(inside):
-            leases.append(Lease(address, int.from_bytes(valid, "big")))
+            leases.append(Lease(address, int.from_bytes(valid, "big"), association))
     return True
 
 

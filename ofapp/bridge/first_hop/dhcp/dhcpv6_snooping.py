@@ -11,7 +11,7 @@ from ofapp.bridge.first_hop.dhcp import dhcpv6, ldra
 from ofapp.bridge.first_hop.dhcp.dhcpv6 import Message, read_message, read_relayed
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
 from ofapp.bridge.first_hop.dhcp.requests import Requests, UnansweredRequests
-from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict
+from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict, client_of
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.multicast.address import ANY6, is_host
 from ofapp.bridge.packet.ethernet import Ethernet
@@ -58,7 +58,11 @@ class Dhcpv6Snooping:
         ethernet, source = datagram.packet.ethernet, datagram.packet.source
         if is_group(ethernet.mac) or not is_host(source):
             return Verdict(None, "dhcpv6_source")
+        asks: tuple[tuple[Origin, bytes], ...] = ()
         if message.kind in _REQUESTS:
+            asks = tuple(
+                [(Origin.DHCPV6, client_of(message.duid, each)) for each in message.associations]
+            )
             key = (ethernet.vid, message.xid, message.duid)
             if not self.requests.add(key, port.number, ethernet.mac, None, now):
                 return Verdict(None, "dhcpv6_request_of_other_port")
@@ -70,10 +74,10 @@ class Dhcpv6Snooping:
             facts = tuple(
                 [
                     Ended(port.number, ethernet.vid, ethernet.mac, address, cause, Origin.DHCPV6)
-                    for address, _ in message.leases
+                    for address, _, _ in message.leases
                 ]
             )
-        return Verdict(self._relay(port, frame, datagram), "", facts, source)
+        return Verdict(self._relay(port, frame, datagram), "", facts, source, asks)
 
     def _relay(self, port: Port, frame: bytes, datagram: Datagram) -> bytes:
         """The frame, in a Relay-forward message if it is multicast (RFC 6221 4.1)."""
@@ -135,7 +139,7 @@ class Dhcpv6Snooping:
         if message.kind != dhcpv6.REPLY or is_group(mac):
             return ()
         facts: list[Leased | Ended] = []
-        for address, valid in message.leases:
+        for address, valid, association in message.leases:
             head = (port, ethernet.vid, mac, address)
             if not is_host(address.octets):
                 continue
@@ -143,5 +147,6 @@ class Dhcpv6Snooping:
                 facts.append(Ended(*head, Cause.WITHDRAWN, Origin.DHCPV6))
             else:
                 lifetime = None if valid == dhcpv6.INFINITE else float(valid)
-                facts.append(Leased(*head, lifetime, Origin.DHCPV6))
+                client = client_of(message.duid, association)
+                facts.append(Leased(*head, lifetime, Origin.DHCPV6, client))
         return tuple(facts)

@@ -18,11 +18,15 @@ HOSTS_OF_PORT, HOSTS = 64, 4096
 
 
 class Request(NamedTuple):
-    """A request from a host: its port, MAC address and the address that it asks for, if any."""
+    """A request from a host: its port, MAC address and the address that it asks for, if any.
+
+    client: as `verdict.Leased.client`.
+    """
 
     port: int
     mac: int
     address: bytes | None
+    client: bytes
     until: float
 
 
@@ -44,14 +48,16 @@ class Requests(Generic[K]):
         """Requests that newer ones took the place of."""
         return self._requests.replaced
 
-    def add(self, key: K, port: int, mac: int, address: bytes | None, now: float) -> bool:
-        """Remember a request, or remember it longer; False if another port has it."""
+    def add(
+        self, key: K, port: int, mac: int, address: bytes | None, now: float, client: bytes = b""
+    ) -> bool:
+        """Remember a request, or remember it longer; False if another port or client has it."""
         while (oldest := self._requests.oldest()) is not None and oldest[1].until <= now:
             self._requests.drop(oldest[0])
         known = self._requests.get(key)
-        if known is not None and known.port != port:
+        if known is not None and (known.port, known.client) != (port, client):
             return False
-        self._requests.put(key, port, Request(port, mac, address, now + SECONDS))
+        self._requests.put(key, port, Request(port, mac, address, client, now + SECONDS))
         return True
 
     def get(self, key: K, now: float) -> Request | None:

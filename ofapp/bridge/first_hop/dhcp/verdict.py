@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from hashlib import blake2b
 from typing import NamedTuple
 
 from ofapp.bridge.first_hop.binding import BoundAddress, Origin
@@ -14,6 +15,7 @@ class Leased(NamedTuple):
     port: the number of the port that the request came in by; None where no request was seen, as
     before a restart of the controller: the host is then known by its MAC address alone.
     lifetime: seconds; None for an infinite one.
+    client: what the server knows the client by, besides its MAC address (`client_of`).
     """
 
     port: int | None
@@ -22,6 +24,16 @@ class Leased(NamedTuple):
     address: BoundAddress
     lifetime: float | None
     origin: Origin
+    client: bytes = b""
+
+
+def client_of(*parts: bytes) -> bytes:
+    """Name a client by what distinguishes it for a server, in 8 octets.
+
+    For DHCPv4 this is the client identifier (option 61), for DHCPv6 the DUID and the identity
+    association: one host can be many clients, each of which gets an address.
+    """
+    return blake2b(b"".join(parts), digest_size=8).digest()
 
 
 class Cause(Enum):
@@ -63,10 +75,14 @@ class Verdict(NamedTuple):
     reason: why it is dropped, the name of the counter; empty where it is forwarded.
     facts: what it says about bindings.  They come before the frame is forwarded.
     source: the IP source address of a client's message that is forwarded; whether the client may
-    use it is not verified here.  None for 0.0.0.0; another IPv4 address is the message's ciaddr.
+    use it is not verified here.  None for 0.0.0.0.
+    renews: that source is the address which the message is about (ciaddr).
+    asks: the clients for which a message asks for addresses, by origin and `client_of`.
     """
 
     frame: bytes | None
     reason: str = ""
     facts: tuple[Leased | Ended, ...] = ()
     source: bytes | None = None
+    asks: tuple[tuple[Origin, bytes], ...] = ()
+    renews: bool = False

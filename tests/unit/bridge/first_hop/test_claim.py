@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bridge.first_hop.claim import Claim, read_claim
+from ofapp.bridge.first_hop.refused.claim import Claim, read_claim
 from tests.support import dhcp_frames as frames
 from tests.support.dhcp_frames import Arp, Bootp, ethernet, ip, ipv4, ipv6, link_local, udp
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.first_hop.claim import Claim, read_claim
+from ofapp.bridge.first_hop.refused.claim import Claim, read_claim
 from ofapp.bridge.packet.arp import Arp, read_arp
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.neighbour import Neighbour, read_neighbour

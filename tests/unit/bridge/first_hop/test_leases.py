@@ -12,13 +12,16 @@ from ofapp.bridge.effects import ForwardFrame, SetBoundHost, StateChanged
 from ofapp.bridge.first_hop.binding import BoundHost, DhcpRequest, Origin
 from tests.support.dhcp_frames import (
     Arp,
+    Bootp,
     ack,
     decline,
     discover,
+    from_client4,
     ia_na,
     ia_pd,
     nak,
     offer,
+    option6,
     release,
     renewal,
     reply6,
@@ -191,6 +194,22 @@ def test_a_user_has_the_last_word(guarded: Guarded) -> None:
     assert guarded.bridge.next_wakeup() is None
 
 
+def test_a_request_may_come_from_the_hosts_own_address(guarded: Guarded) -> None:
+    """With ciaddr 0: a host that had the address before, or that has a second client."""
+    message = Bootp(mac=A, xid=7)
+    assert not guarded.hear("dhcp", 11, from_client4(message, source=X)), "not bound"
+    guarded.lease(11, A, X)
+    assert guarded.hear("dhcp", 11, from_client4(message, source=X))
+    for ciaddr in ("0.0.0.0", X):
+        forged = from_client4(replace(message, ciaddr=ciaddr), source="10.0.0.8")
+        assert not guarded.hear("dhcp", 11, forged)
+    guarded.lease(12, B, "10.0.0.8")
+    assert not guarded.hear("dhcp", 11, from_client4(message, source="10.0.0.8"))
+    assert guarded.first_hop.counters["dhcp_source_not_bound"] == 4
+    (last, *_) = guarded.first_hop.refused()
+    assert last.reason == "dhcp_source_not_bound"
+
+
 class TestLimits:
     def test_of_a_port(self) -> None:
         guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=2)))
@@ -199,14 +218,81 @@ class TestLimits:
         assert not guarded.lease(11, C, "10.0.0.3"), "it must not believe that it has an address"
         assert not guarded.lease(11, C, "10.0.0.4")
         assert guarded.lease(11, A, "10.0.0.1"), "a renewal"
-        assert guarded.kinds() == ["bindings.full"]
+        assert guarded.kinds() == ["bindings.full", "bindings.refused"]
         (full,) = guarded.first_hop.full("tap11", 0)
         assert (full.where, full.most, full.refused) == ("port tap11", 2, 2)
         assert guarded.first_hop.counters["refused_port_limit"] == 2
         assert guarded.lease(12, C + 1, "10.0.0.3"), "other ports have room"
         guarded.hear("dhcp", 11, release(B, "10.0.0.2"))
-        assert guarded.kinds() == ["bindings.full", "bindings.full.cleared"]
+        assert guarded.kinds()[2:] == ["bindings.full.cleared"]
         assert not [*guarded.first_hop.full("tap11", 0)]
+
+    def test_a_client_counts_when_it_asks(self) -> None:
+        """A server commits a lease to each client that it hears."""
+        guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=2)))
+        assert guarded.lease(11, A, "10.0.0.1")
+        assert guarded.hear("dhcp", 11, discover(B))
+        assert not guarded.hear("dhcp", 11, discover(C))
+        assert not guarded.hear("dhcp", 11, request(C, "10.0.0.3", xid=2))
+        assert guarded.first_hop.counters["dhcp_clients_limit"] == 2
+        assert guarded.kinds() == ["bindings.full", "bindings.refused"]
+        for answer in (discover(A, xid=3), renewal(A, "10.0.0.1", xid=4), discover(B, xid=5)):
+            assert guarded.hear("dhcp", 11, answer), "who has asked before may ask again"
+        assert guarded.hear("dhcp", 12, discover(C, xid=6)), "other ports have room"
+
+    def test_a_client_without_a_lease_makes_room(self) -> None:
+        guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=1)))
+        assert guarded.hear("dhcp", 11, discover(A))
+        assert not guarded.hear("dhcp", 11, discover(B, xid=2))
+        guarded.wait(59)
+        assert not guarded.hear("dhcp", 11, discover(B, xid=3))
+        guarded.wait(2)
+        assert guarded.kinds()[-1] == "bindings.full.cleared"
+        assert guarded.lease(11, B, X)
+
+    def test_one_host_may_be_many_clients(self) -> None:
+        """A server leases by option 61, and by DUID and identity association."""
+        guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=2)))
+
+        def asks(number: int) -> bool:
+            options = ((61, bytes((1, number))),)
+            return guarded.hear("dhcp", 11, from_client4(Bootp(mac=A, xid=number, options=options)))
+
+        assert [asks(number) for number in (1, 2, 3, 2)] == [True, True, False, True]
+        many = [option6(3, bytes((0, 0, 0, number)) + bytes(8)) for number in range(3)]
+        assert guarded.hear("dhcp", 12, request6(B, many[0]))
+        assert not guarded.hear("dhcp", 12, request6(B, *many, xid=2))
+        assert guarded.hear("dhcp", 12, request6(B, many[0], xid=3))
+
+    def test_a_restart_knows_the_clients_of_its_bindings(self) -> None:
+        guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=1)))
+        assert guarded.lease(11, A, X)
+        after = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=1)))
+        after.first_hop.restore(guarded.first_hop.dump() | {"passed": 1.0})
+        after.first_hop.go_on(1.0)
+        assert not after.hear("dhcp", 11, discover(B))
+        assert after.lease(11, A, X)
+        options = ((61, b"another"),)
+        other = from_client4(Bootp(mac=A, xid=9, options=options))
+        assert not after.hear("dhcp", 11, other)
+
+    def test_a_binding_of_a_user_is_one_client(self) -> None:
+        guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=1)))
+        assert guarded.lease(11, B, "10.0.0.2")
+        guarded.do(guarded.first_hop.add("tap11", 0, A, address(X), Origin.FILE, 2.0))
+        assert guarded.lease(11, A, X)
+        options = ((61, b"another"),)
+        assert not guarded.hear("dhcp", 11, from_client4(Bootp(mac=A, xid=9, options=options)))
+
+    def test_declined_addresses_take_room(self) -> None:
+        """A server leases another address then, and no host gets the declined one."""
+        guarded = Guarded(guarded_bridge(with_guard(PARAMS, max_bindings=2)))
+        for number in (1, 2):
+            assert guarded.lease(11, A, f"10.0.0.{number}")
+            assert guarded.hear("dhcp", 11, decline(A, f"10.0.0.{number}"))
+        assert not guarded.hear("dhcp", 11, discover(A, xid=3))
+        guarded.wait(601)
+        assert guarded.lease(11, A, X)
 
     def test_of_a_vlan_and_the_bridge(self) -> None:
         params = replace(PARAMS.first_hop, max_bindings=3, max_vlan_bindings=2)
@@ -218,11 +304,11 @@ class TestLimits:
         assert not guarded.lease(13, C, "10.0.0.4", vid=7)
         assert guarded.first_hop.counters["refused_vlan_limit"] == 1
         assert guarded.first_hop.counters["refused_bridge_limit"] == 1
-        assert guarded.kinds() == ["bindings.full", "bindings.full"]
+        assert guarded.kinds().count("bindings.full") == 2
         guarded.do(guarded.first_hop.add("tap11", 5, A, address("10.0.0.7"), Origin.API, 2.0))
         raised = replace(PARAMS, first_hop=replace(params, max_bindings=9, max_vlan_bindings=9))
         guarded.do(guarded.bridge.set_params(raised, 3.0))
-        assert guarded.kinds()[2:] == ["bindings.full.cleared", "bindings.full.cleared"]
+        assert guarded.kinds()[-2:] == ["bindings.full.cleared", "bindings.full.cleared"]
 
 
 def test_a_port_that_only_reports_drops_nothing() -> None:

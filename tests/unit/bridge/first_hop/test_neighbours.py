@@ -195,7 +195,7 @@ class TestAnAddressThatIsBound:
         assert not claim(guarded, 12, B, link_local(A))
         guarded.wait(5.0)
         assert guarded.owner(link_local(A)) is None
-        assert guarded.kinds() == ["bindings.conflict"]
+        assert guarded.kinds() == ["bindings.conflict", "bindings.refused"]
         assert claim(guarded, 12, B, link_local(C)), "no such host"
         assert claim(guarded, 11, A, link_local(A))
         guarded.wait(0.6)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ofapp.bridge.first_hop.refusals import OF_PORT
+from ofapp.bridge.first_hop.refused.refusals import OF_PORT
 from tests.support.dhcp_frames import (
     SERVER,
     Arp,

@@ -36,7 +36,7 @@ def test_an_acknowledged_request_is_a_lease(vid: int) -> None:
         (frames.discover(HOST, vid=vid), frames.offer(HOST, "10.0.0.7", vid=vid)),
         (frames.request(HOST, "10.0.0.7", vid=vid), frames.ack(HOST, "10.0.0.7", vid=vid)),
     ):
-        assert dhcp.from_client(GUEST, frame, 0.0) == (frame, "", (), None)
+        assert dhcp.from_client(GUEST, frame, 0.0)[:4] == (frame, "", (), None)
         verdict = dhcp.from_server(answer, 1.0)
         assert verdict.frame == answer
     assert leases(verdict) == [(GUEST.number, HOST, bound("10.0.0.7"), 3600.0)]
@@ -59,7 +59,7 @@ def test_rapid_commit_is_a_lease() -> None:
 def test_a_renewal_is_unicast_and_names_its_source() -> None:
     dhcp = snooping()
     frame = frames.renewal(HOST, "10.0.0.7")
-    assert dhcp.from_client(GUEST, frame, 0.0) == (frame, "", (), ip("10.0.0.7"))
+    assert dhcp.from_client(GUEST, frame, 0.0)[:4] == (frame, "", (), ip("10.0.0.7"))
     verdict = dhcp.from_server(frames.ack(HOST, "10.0.0.7", seconds=60), 0.0)
     assert leases(verdict) == [(GUEST.number, HOST, bound("10.0.0.7"), 60.0)]
 
@@ -109,7 +109,7 @@ def test_lease_times(option: tuple[tuple[int, bytes], ...], lifetime: float | No
 )
 def test_answers_that_grant_nothing_are_forwarded(answer: Bootp) -> None:
     frame = frames.from_server4(answer, dest="10.0.0.7")
-    assert snooping().from_server(frame, 0.0) == (frame, "", (), None)
+    assert snooping().from_server(frame, 0.0)[:4] == (frame, "", (), None)
 
 
 def test_bootp_without_dhcp_is_a_lease_without_end() -> None:
@@ -148,7 +148,7 @@ def test_release_and_decline_end_a_lease() -> None:
 def test_information_is_not_a_lease() -> None:
     dhcp = snooping()
     frame = frames.from_client4(Bootp(mac=HOST, kind=INFORM, ciaddr="10.0.0.9"))
-    assert dhcp.from_client(GUEST, frame, 0.0) == (frame, "", (), ip("10.0.0.9"))
+    assert dhcp.from_client(GUEST, frame, 0.0)[:4] == (frame, "", (), ip("10.0.0.9"))
     assert not [*dhcp.unanswered(HOST)]
 
 
@@ -158,10 +158,6 @@ REFUSED = {
     "dhcp_from_server": [
         frames.from_client4(replace(ASKED, op=2)),
         *[frames.from_client4(replace(ASKED, kind=kind)) for kind in (OFFER, ACK, NAK, 10, 99)],
-    ],
-    "dhcp_source": [
-        frames.from_client4(ASKED, source="10.0.0.8"),
-        frames.from_client4(replace(ASKED, ciaddr="10.0.0.7"), source="10.0.0.8"),
     ],
     "dhcp_address": [
         frames.from_client4(Bootp(mac=HOST, kind=frames.RELEASE)),
@@ -278,7 +274,7 @@ def test_relay_agents_and_servers_talk_to_each_other() -> None:
         frames.from_client4(relayed, ports=(67, 67), dest="10.0.0.1"),
         frames.from_server4(answered, ports=(67, 67), dest="10.0.1.1"),
     ):
-        assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+        assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
 
 
 def test_the_answer_of_a_relay_agent_is_a_lease() -> None:
@@ -295,7 +291,7 @@ def test_an_unreadable_answer_is_forwarded_and_counted() -> None:
         (replace(GRANTED, options=((52, b"\7"),)), "server_dhcp_options"),
     ):
         frame = frames.from_server4(message)
-        assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+        assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
         assert dhcp.counters[reason] == 1
 
 

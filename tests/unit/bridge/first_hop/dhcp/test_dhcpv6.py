@@ -53,7 +53,7 @@ A = ("2001:db8::7", 3600)
 def test_a_reply_is_a_lease(kind: int, vid: int) -> None:
     dhcp = snooping()
     frame = request6(HOST, ia_na(A), kind=kind, vid=vid)
-    assert dhcp.from_client(GUEST, frame, 0.0) == (frame, "", (), ip(link_local(HOST)))
+    assert dhcp.from_client(GUEST, frame, 0.0)[:4] == (frame, "", (), ip(link_local(HOST)))
     answer = reply6(HOST, ia_na(A), vid=vid)
     verdict = dhcp.from_server(answer, 1.0)
     assert verdict.frame == answer
@@ -85,7 +85,7 @@ def test_an_advertisement_grants_nothing() -> None:
     dhcp.from_client(GUEST, request6(HOST, ia_na(), kind=SOLICIT), 0.0)
     for kind in (ADVERTISE, RECONFIGURE):
         frame = reply6(HOST, ia_na(A), kind=kind)
-        assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+        assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_replies_that_grant_nothing(options: tuple[bytes, ...]) -> None:
     dhcp = snooping()
     dhcp.from_client(GUEST, request6(HOST, ia_na()), 0.0)
     frame = reply6(HOST, *options)
-    assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+    assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
 
 
 def test_status_success_is_no_obstacle() -> None:
@@ -155,7 +155,7 @@ def test_a_unicast_renewal_names_its_source() -> None:
     payload = message6(RENEW, 1, duid(HOST), ia_na(A))
     frame = frames.from_client6(HOST, payload, source=A[0], dest="2001:db8::1")
     dhcp = snooping("insert")
-    assert dhcp.from_client(GUEST, frame, 0.0) == (frame, "", (), ip(A[0]))
+    assert dhcp.from_client(GUEST, frame, 0.0)[:4] == (frame, "", (), ip(A[0]))
 
 
 REFUSED = {
@@ -236,7 +236,7 @@ def test_messages_of_other_relay_agents_pass() -> None:
     for kind in (RELAY_FORWARD, RELAY_REPLY):
         payload = bytes((kind, 1)) + ip("2001:db8::1") + ip("fe80::9") + option6(9, b"\7\0\0\1")
         frame = frames.from_server6(OTHER_HOST, payload, ports=(547, 547))
-        assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+        assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
 
 
 def test_an_unreadable_answer_is_forwarded_and_counted() -> None:
@@ -248,7 +248,7 @@ def test_an_unreadable_answer_is_forwarded_and_counted() -> None:
         (frames.from_server6(HOST, b"\7\0\0\1")[:40], "server_ip_truncated"),
     ):
         before = dhcp.counters[reason]
-        assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+        assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
         assert dhcp.counters[reason] == before + 1
 
 

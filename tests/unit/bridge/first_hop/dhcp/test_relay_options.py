@@ -263,7 +263,7 @@ def test_the_answer_of_the_server_is_unwrapped() -> None:
 )
 def test_the_answer_to_another_relay_agent_passes(changes: dict[str, object]) -> None:
     frame = relay_reply(message6(REPLY, 1, duid(HOST), ia_na(A)), **changes)
-    assert snooping("insert").from_server(frame, 0.0) == (frame, "", (), None)
+    assert snooping("insert").from_server(frame, 0.0)[:4] == (frame, "", (), None)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_an_unreadable_relayed_answer_passes(options: bytes) -> None:
     dhcp = snooping("insert")
     payload = bytes((RELAY_REPLY, 0)) + bytes(32) + options
     frame = frames.from_server6(HOST, payload, ports=(547, 547))
-    assert dhcp.from_server(frame, 0.0) == (frame, "", (), None)
+    assert dhcp.from_server(frame, 0.0)[:4] == (frame, "", (), None)
     assert dhcp.counters == {"server_dhcpv6_options": 1}
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.first_hop.binding import Refused
 from ofapp.bridge.first_hop.events import BINDINGS_REFUSED
+from ofapp.bridge.first_hop.refused.reasons import words
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.multicast.address import text
 
@@ -72,17 +73,20 @@ class Refusals:
             "address": address,
             "samples": self._unreported.pop(kind),
             "passed": refused.passed,
+            "reason": refused.reason,
         }
         claimed = refused.claim if address is None else f"{refused.claim} {address}"
         does = f"claims {claimed}"
         if refused.claim == "dhcp":
-            does = "sends DHCP messages that fit neither its bindings nor its port"
-        words = f"{format_mac(refused.mac)} on port {refused.port} {does}"
+            does = "sends DHCP messages that are not allowed"
+        sentence = f"{format_mac(refused.mac)} on port {refused.port} {does}"
         if (owner := refused.contradicts) is not None:
             data |= {"bound_port": owner.port, "bound_mac": format_mac(owner.mac)}
-            words += f", bound to {format_mac(owner.mac)} on port {owner.port}"
+            sentence += f", bound to {format_mac(owner.mac)} on port {owner.port}"
+        elif refused.reason:
+            sentence += f" ({words(refused.reason)})"
         fate = "this is only reported" if refused.passed else "its frames are dropped"
-        return [BINDINGS_REFUSED.event(f"{words}: {fate}", number, data)]
+        return [BINDINGS_REFUSED.event(f"{sentence}: {fate}", number, data)]
 
     def clear(self) -> None:
         """Forget all claims."""

@@ -1,0 +1,1 @@
+"""What is refused of hosts: claims, the latest of them, and why."""
