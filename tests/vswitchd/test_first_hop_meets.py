@@ -125,6 +125,7 @@ BRIDGES: dict[str, dict[str, Any]] = {
         ),
     },
     "lldp": {"lldp": {"enabled": True}},
+    "router": {},
     "local": {"bindings": []},
 }
 DPIDS = {kind: 0xF15600 + number for number, kind in enumerate(BRIDGES)}
@@ -531,3 +532,44 @@ def test_a_dhcp_server_on_the_host_itself_makes_bindings(
     assert LOCAL in bridge.send(G1, tcp(ONE))
     check_forged(bridge)
     assert bridge.send(G2, tcp(ONE)) == set()
+
+
+@pytest.mark.parametrize("by", ["detection", "announcement", "advertisement"])
+def test_a_router_gets_its_address_back_from_a_guest(
+    make: Callable[[str], Bridge], controller: Controller, by: str
+) -> None:
+    """The guest has taken it while the router was down, and defends it."""
+    bridge, taken = make("router"), f"fe80::{len(by):x}"
+
+    def owners() -> set[str]:
+        return {port for port, _, address in is_bound(controller, bridge) if address == taken}
+
+    bridge.inject(G1, ONE.nd(dhcp.dad(ONE.mac, taken)))
+    wait_for(lambda: owners() == {"g1"}, "the guest's binding", tick=bridge.switch.step)
+    defends = ONE.nd(dhcp.advertisement(ONE.mac, taken))
+    assert UP in bridge.send(G1, defends)
+    router = 0x02_0F_00_00_00_F0
+    frame = {
+        "detection": dhcp.dad(router, taken),
+        "announcement": dhcp.advertisement(router, taken),
+        "advertisement": dhcp.router_advertisement(router).but(source=taken),
+    }[by].frame
+    bridge.forget_sent()
+    bridge.inject(UP, frame)
+    wait_for(lambda: frame in bridge.sent(G1), "the router's frame", tick=bridge.switch.step)
+    if by != "advertisement":  # of which the switch sends a copy to the controller
+        assert bridge.send(G1, defends) == set(), "the guest still has it"
+    wait_for(lambda: not owners(), "the binding to go", tick=bridge.switch.step)
+    assert bridge.send(G1, defends) == set()
+
+
+def test_claims_of_trusted_hosts_pass_while_no_controller_is_there(
+    make: Callable[[str], Bridge],
+) -> None:
+    bridge = make("router")
+    bridge.disconnect()
+    wait_for(lambda: not bridge.connected, "the connection to end", tick=bridge.switch.step)
+    bridge.switch.warp(5)
+    router = 0x02_0F_00_00_00_F0
+    for frame in (dhcp.dad(router, "fe80::1").frame, dhcp.advertisement(router, "fe80::1").frame):
+        assert G1 in bridge.send(UP, frame)

@@ -145,6 +145,11 @@ class GuardedPort:
         return self.source_guard != "off" or self.arp or self.nd
 
     @property
+    def trusted(self) -> bool:
+        """Whether a claim of its hosts wins over a first-come binding of a guest."""
+        return self.watched and not self.snooped
+
+    @property
     def checked(self) -> bool:
         """Whether any of its frames may be refused."""
         return self.snooped or not (self.dhcp_server and self.router)

@@ -38,6 +38,9 @@ LIFETIME = 3600.0
 """Seconds after which the host of a binding is asked whether it still uses the address."""
 QUIET = 10.0
 """Seconds for which a host that has answered is not asked again because of another one's claim."""
+REVALIDATION = 0.3
+"""Seconds until Open vSwitch has no cached flows of a removed binding, also on a busy machine.  A
+host detects duplicates for a second (RFC 4861 10)."""
 MOST_CLAIMS = 32
 """Most claims of a port at the same time."""
 MOST_RENEWALS = 64
@@ -118,6 +121,9 @@ class NeighbourBindings:
         self._claims: Counter[str] = Counter()  # tests by the claimant's port
         self._due = Deadlines[Key]()
         self._answered: dict[Key, float] = {}  # when owners have answered, the earliest first
+        self._held: dict[Key, ForwardFrame] = {}  # claims of trusted hosts
+        self._held_until = Deadlines[Key]()
+        self._claimed_by_trusted: dict[Key, float] = {}  # when trusted hosts have claimed, the same
 
     def claim(
         self, claimant: Claimant, octets: bytes, held: ForwardFrame | None, changes: Changes
@@ -145,6 +151,35 @@ class NeighbourBindings:
             return Fate.PASS if held else refused  # its owner answers the solicitation
         owner = Claimant(old.port, old.vid, old.mac)
         return self._test(key, claimant, owner, held, changes) or Fate.HOLD
+
+    def claim_trusted(self, port: Port, mac: int, key: Key, changes: Changes) -> bool:
+        """A host on a port that is not inspected claims an address: it wins over guests.
+
+        Gives whether a guest has lost the address.  The host may be a router that was down while
+        the guest claimed it.  The host answers no probe until it has detected no duplicate, so no
+        guest's claim counts for some seconds.
+        """
+        if inspects(self._state, port):
+            return False
+        _note(self._claimed_by_trusted, key, changes.at)
+        claim = self._binding(Claimant(port.name, key[0], mac), key[1], changes)
+        test = self._tests.get(key)
+        if test is not None and test.claimant.mac != mac:
+            self._end(key)
+        old = self._bindings.table.get(key[0], claim.address)
+        if old is not None and old.origin is Origin.ND and old.mac != mac:
+            self._bindings.unbind(old, changes, "lost_to_trusted")
+            self._bindings.refuse(old, claim, changes)
+            return True
+        return False
+
+    def forward_later(self, key: Key, frame: ForwardFrame, changes: Changes) -> None:
+        """Forward a trusted host's claim once the switch refuses the answer of the former owner.
+
+        A switch goes on by its cached flows for some time after a flow was removed.
+        """
+        self._held[key] = frame
+        self._held_until.set(key, changes.at + REVALIDATION)
 
     def _claim_tested(
         self,
@@ -174,6 +209,8 @@ class NeighbourBindings:
         on_link = is_link_local(key[1]) or self._prefixes.has(*key, changes.at)
         if not on_link or not address.usable:
             return self._count("nd_off_link")
+        if changes.at < self._claimed_by_trusted.get(key, -QUIET) + QUIET:
+            return self._count("nd_trusted_claim")
         owner = self._owner_by_mac(key)
         if owner is not None and owner.mac == claimant.mac:
             if self._bindings.table.on_port(*claimant):
@@ -214,7 +251,7 @@ class NeighbourBindings:
             return
         self._renew(old, changes)
         if not test.renews:
-            self._note_answer(key, changes.at)
+            _note(self._answered, key, changes.at)
             claim = self._binding(test.claimant, key[1], changes)
             self._bindings.refuse(claim, old, changes)
             if test.held is not None:
@@ -251,6 +288,8 @@ class NeighbourBindings:
 
     def tick(self, changes: Changes) -> None:
         """Let time pass: ask again, or settle."""
+        for key in self._held_until.expired(changes.at):
+            changes.frames.append(self._held.pop(key))
         for key in self._due.expired(changes.at):
             test = self._tests[key]
             if test.left:
@@ -260,7 +299,8 @@ class NeighbourBindings:
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due."""
-        return self._due.next()
+        due = self._due.next(), self._held_until.next()
+        return min((instant for instant in due if instant is not None), default=None)
 
     # Inside
 
@@ -342,14 +382,6 @@ class NeighbourBindings:
         address = BoundAddress(octets, 128)
         return Binding(*claimant, address, Origin.ND, changes.at + LIFETIME, LIFETIME)
 
-    def _note_answer(self, key: Key, now: float) -> None:
-        self._answered.pop(key, None)
-        self._answered[key] = now
-        while (first := next(iter(self._answered))) != key and (
-            self._answered[first] + QUIET <= now
-        ):
-            del self._answered[first]
-
     def _guarded(self, name: str) -> bool:
         """Whether hosts of a port can be asked, and are to be: it is up and inspected."""
         port = self._state.ports.named(name)
@@ -359,6 +391,14 @@ class NeighbourBindings:
         """The ports where hosts may answer for any address."""
         there = map(self._state.ports.get, sorted(self._state.relay.flood_ports))
         return [port.number for port in there if port and not inspects(self._state, port)]
+
+
+def _note(times: dict[Key, float], key: Key, now: float) -> None:
+    """Note when a key was seen last; what is older than `QUIET` is forgotten."""
+    times.pop(key, None)
+    times[key] = now
+    while (first := next(iter(times))) != key and times[first] + QUIET <= now:
+        del times[first]
 
 
 def inspects(state: BridgeState, port: Port) -> bool:

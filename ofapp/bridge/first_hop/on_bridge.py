@@ -41,7 +41,7 @@ class FirstHop(Protocol[BridgeParams]):
     """
 
     name = "first_hop"
-    hears = ("dhcp", "dhcp_server", "nd", "router", "answer", "refused")
+    hears = ("dhcp", "dhcp_server", "nd", "nd_trusted", "router", "answer", "refused")
 
     def __init__(self, state: BridgeState) -> None:
         super().__init__(state)

@@ -51,6 +51,7 @@ class Receiver:
             "dhcp": self._ask_server,
             "dhcp_server": self.leases.from_server,
             "nd": self._solicit,
+            "nd_trusted": self._claim_trusted,
             "router": self._advertise,
             "answer": self._answer,
             "refused": self._refuse,
@@ -106,13 +107,25 @@ class Receiver:
             return self.neighbours.claim(host, message.target, held, changes)
         return Fate.PASS if self.neighbours.may_use(host, packet.source) else "source"
 
+    def _claim_trusted(self, port: Port, frame: bytes, changes: Changes) -> None:
+        """Take a claim of a trusted host, which the switch holds until the address is free."""
+        message = read_neighbour(frame)
+        if not isinstance(message, Malformed) and message.target is not None:
+            ethernet = message.packet.ethernet
+            key = ethernet.vid, message.target
+            if self.neighbours.claim_trusted(port, ethernet.mac, key, changes):
+                self.neighbours.forward_later(key, ForwardFrame(port.number, frame), changes)
+                return
+        changes.frames.append(ForwardFrame(port.number, frame))
+
     def _advertise(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a copy of a router advertisement."""
         message = read_neighbour(frame)
         if isinstance(message, Malformed) or message.kind != ROUTER_ADVERTISEMENT:
             self._bindings.counters["router_advertisements_invalid"] += 1
         elif self._state.params.port(port.name, port.number).first_hop.router:
-            vid = message.packet.ethernet.vid
+            vid, mac = message.packet.ethernet.vid, message.packet.ethernet.mac
+            self.neighbours.claim_trusted(port, mac, (vid, message.packet.source), changes)
             if self.prefixes.announce(vid, message.prefixes, changes.at):
                 changes.stored = True
 

@@ -173,6 +173,11 @@ def _where_routers_are(port: DesiredPort) -> Place | None:
     return Place(port.number, goto=TableId.CHECKED) if watched else None
 
 
+def _where_claims_are_trusted(port: DesiredPort) -> Place | None:
+    guard = guarded(port)
+    return Place(port.number, goto=TableId.AWAY) if guard and guard.trusted else None
+
+
 def _where_hosts_answer(port: DesiredPort) -> Place | None:
     guard = guarded(port)
     if guard is None or not guard.prober:
@@ -238,6 +243,13 @@ ND = _held(
     about="A host asks for routers, or whether an IPv6 address is free (also its own).",
     of_port=_where_nd_is_inspected,
     what="claims of IPv6 addresses and router solicitations",
+)
+ND_TRUSTED = _held(
+    *("nd_trusted", 0x24, 18, 1_000),
+    about="Duplicate address detection or an announcement of an IPv6 address, from a port whose "
+    "hosts are trusted.",
+    of_port=_where_claims_are_trusted,
+    what="claims of IPv6 addresses by trusted hosts",
 )
 ROUTER = Trap(
     name="router",
@@ -357,6 +369,7 @@ TRAPS = (
     DHCP,
     DHCP_SERVER,
     ND,
+    ND_TRUSTED,
     ROUTER,
     ANSWER,
     REFUSED,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import IPV4, IPV6, Flow, Match, SetRegister, bits, register
 from ofapp.openflow.model.rule import Register, TableId, rule
-from ofapp.openflow.model.traps import DHCP_SERVER, ND, trap_rules
+from ofapp.openflow.model.traps import DHCP_SERVER, ND, ND_TRUSTED, trap_rules
 from ofapp.openflow.pipeline.claims import CHECK_SOURCE, PASSES
 from ofapp.openflow.pipeline.table import Table
 
@@ -29,7 +29,7 @@ _RULES = (
         90,
         "reg6",
         Feature.FIRST_HOP,
-        "What DHCP servers send passes.",
+        "What DHCP servers and trusted hosts send passes.",
         TableId.CHECKED,
     ),
     rule(
@@ -86,9 +86,12 @@ PRESENT = Flow(_TABLE, 100, (), _FEATURE, hard_timeout=PRESENCE, notify_removal=
 
 _FLOWS = (
     PRESENT,
-    Flow(
-        *(_TABLE, 90, (register(Register.TRAP, DHCP_SERVER.feature),), _FEATURE),
-        goto=TableId.CHECKED,
+    *(
+        Flow(
+            *(_TABLE, 90, (register(Register.TRAP, trap.feature),), _FEATURE),
+            goto=TableId.CHECKED,
+        )
+        for trap in (DHCP_SERVER, ND_TRUSTED)
     ),
     *(
         Flow(_TABLE, 80, (Match("eth_type", kind), source, _PASSES), _FEATURE, (), TableId.CHECKED)

@@ -28,16 +28,18 @@ from ofapp.openflow.model.flow import (
 )
 from ofapp.openflow.model.rule import Register, Rule, TableId
 from ofapp.openflow.model.trap import Trap
-from ofapp.openflow.model.traps import DHCP, DHCP_SERVER, ND, ROUTER, guarded
+from ofapp.openflow.model.traps import DHCP, DHCP_SERVER, ND, ND_TRUSTED, ROUTER, guarded
 from ofapp.openflow.pipeline.table import Table
 
 NO_SERVER, NO_ROUTER = 1 << 0, 1 << 1
 CHECK_ARP, CHECK_ND = 1 << 2, 1 << 3
 CHECK_SOURCE, CHECK_ADDRESS = 1 << 4, 1 << 5
 SNOOPED, WATCHED, PASSES, CHECKED = 1 << 6, 1 << 7, 1 << 8, 1 << 9
+TRUSTED = 1 << 10
 """Bits of `Register.CHECKS`: DHCP servers and routers are refused; ARP and neighbour discovery are
 inspected; sources are checked, by MAC or also by IP address; DHCP clients, and servers and routers,
-are for the controller; new claims pass while it is away; any frame may be refused."""
+are for the controller; new claims pass while it is away; any frame may be refused; claims of IPv6
+addresses win over those of guests."""
 
 IPV4_CLAIM, IPV6_CLAIM = 4 << 16, 6 << 16
 """The kind of the claimed IP address, in the first register of `Register.SENDER`."""
@@ -47,6 +49,7 @@ _SOLICITATION, _ADVERTISEMENT = 135, 136
 _TAGS_AND_LLC = (0x8100, 0x88A8, 0x05FF)  # 0x05ff is how Open vSwitch shows an LLC header
 _UNFRAGMENTED, _FRAGMENT = Match("ip_frag", 0), Match("ip_frag", 1, 1)
 _TO_ALL = Match("eth_dst", (1 << 48) - 1)
+_TO_NODES = Match("eth_dst", 0x3333_0000_0001)
 _FOUR, _SIX = Match("eth_type", IPV4), Match("eth_type", IPV6)
 
 
@@ -66,6 +69,7 @@ def checks(port: DesiredPort) -> int:
         WATCHED: guard.watched,
         PASSES: guard.pass_when_away or guard.report_only,
         CHECKED: guard.checked,
+        TRUSTED: guard.trusted,
     }
     return sum(bit for bit, is_set in set_bits.items() if is_set)
 
@@ -137,10 +141,10 @@ _CLAIMS = (
         "nd-fragment",
         880,
         CHECKED,
-        ((_SIX, Match("nw_ttl", 255), _FRAGMENT),),
+        _icmpv6(133, 134, _SOLICITATION, _ADVERTISEMENT, 137, more=(_FRAGMENT,)),
         TableId.REFUSED,
-        "Neighbour discovery in fragments, which is never valid (RFC 6980). By its hop limit, as "
-        "the protocol and type may be in another fragment, which overlaps; large pings have 64.",
+        "Neighbour discovery in fragments, which is never valid (RFC 6980). The first fragment "
+        "has the type; without it, and where fragments overlap, hosts drop all (RFC 5722).",
     ),
     _Claim(
         "server",
@@ -269,6 +273,25 @@ _CLAIMS = (
         TableId.TRAPS,
         "And of DHCPv6.",
         (*_FROM_IPV6, _to(DHCP)),
+    ),
+    _Claim(
+        "trusted-dad",
+        826,
+        TRUSTED,
+        _icmpv6(_SOLICITATION, more=(_UNSPECIFIED,)),
+        TableId.TRAPS,
+        "Duplicate address detection of a trusted host, which a guest with the address must not "
+        "answer: first the controller removes the guest's first-come binding.",
+        (_to(ND_TRUSTED),),
+    ),
+    _Claim(
+        "trusted-announcement",
+        825,
+        TRUSTED,
+        _icmpv6(_ADVERTISEMENT, more=(_TO_NODES,)),
+        TableId.TRAPS,
+        "And an announcement to all nodes (RFC 4861 7.2.6), as of a router that takes over.",
+        (_to(ND_TRUSTED),),
     ),
     _Claim(
         "router-solicitation",

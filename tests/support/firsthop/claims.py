@@ -87,16 +87,19 @@ def _ipv4(body: bytes, ether: bytes, truth: set[bytes]) -> str | None:
 
 
 def _ipv6(body: bytes, ether: bytes, truth: set[bytes]) -> str | None:
-    following, hops, source = body[6], body[7], body[8:24]
+    following, source = body[6], body[8:24]
     if source not in truth and source != UNSPECIFIED:
         return "IPv6 source"
     at, fragment = 40, False
     while following in EXTENSIONS and at + 8 <= len(body):
         fragment |= following == 44
+        if following == 44 and struct.unpack_from("!H", body, at + 2)[0] >> 3:
+            return None  # nothing without its first fragment (RFC 8200 4.5, RFC 5722)
         length = 8 if following == 44 else 8 + body[at + 1] * 8
         following, at = body[at], at + length
     if fragment:
-        return "fragment of neighbour discovery" if following == 58 and hops == 255 else None
+        discovery = following == 58 and body[at : at + 1] and 133 <= body[at] <= 137
+        return "fragment of neighbour discovery" if discovery else None
     rest = body[at:]
     if following == 17 and struct.unpack_from("!H", rest)[0] == 547:
         return "DHCPv6 server"

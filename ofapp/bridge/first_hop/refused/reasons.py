@@ -23,6 +23,7 @@ REASONS: Mapping[str, str] = {
     "nd_claims_limit": "the port claims too many addresses at the same time",
     "nd_link_layer": "the message has another MAC address than its frame",
     "nd_off_link": "no router announces the prefix of the address in the VLAN",
+    "nd_trusted_claim": "a host behind a trusted port has just claimed the address",
     "source": "the source of the message is not bound to the host",
     **dict.fromkeys(
         (

@@ -356,3 +356,51 @@ def test_the_address_that_follows_from_a_mac_address_is_freed_for_its_host() -> 
     guarded.hear("nd", 12, dad(B, link_local(A)).frame)
     guarded.wait(1.0)
     assert guarded.owner(link_local(A)) is None
+
+
+class TestAClaimByATrustedHost:
+    """A router that comes back finds that a guest has taken its address."""
+
+    def test_wins_over_a_guest_that_came_first(self, guarded: Guarded) -> None:
+        bind(guarded, 11, A, X)
+        detects = dad(ROUTER, X).frame
+        assert not guarded.hear("nd_trusted", UPLINK, detects)
+        assert guarded.switch == {}
+        guarded.wait(0.4)
+        assert guarded.forwarded[-1] == ForwardFrame(UPLINK, detects)
+        assert guarded.hear("nd_trusted", UPLINK, detects), "no guest has it any more"
+        assert guarded.owner(X) is None
+        assert guarded.kinds() == ["bindings.conflict"]
+        guarded.wait(5.0)
+        assert not claim(guarded, 11, A, X), "the router does not answer while it detects"
+        guarded.wait(6.0)
+        assert claim(guarded, 11, A, X)
+        answer(guarded, UPLINK, ROUTER, X)
+        guarded.wait(1.0)
+        assert guarded.owner(X) is None
+
+    @pytest.mark.parametrize(
+        ("kind", "frame"),
+        [
+            ("nd_trusted", advertisement(ROUTER, "fe80::1").frame),
+            ("router", router_advertisement(ROUTER).but(source="fe80::1").frame),
+        ],
+    )
+    def test_may_be_an_announcement(self, guarded: Guarded, kind: str, frame: bytes) -> None:
+        bind(guarded, 11, A, "fe80::1")
+        guarded.hear(kind, UPLINK, frame)
+        assert guarded.owner("fe80::1") is None
+
+    def test_ends_a_guests_claim(self, guarded: Guarded) -> None:
+        assert claim(guarded, 11, A, X)
+        guarded.hear("nd_trusted", UPLINK, dad(ROUTER, X).frame)
+        guarded.wait(1.0)
+        assert guarded.owner(X) is None
+
+    def test_does_not_win_over_a_lease_a_user_or_the_same_host(self, guarded: Guarded) -> None:
+        guarded.do(guarded.first_hop.add("tap11", 0, A, address(X), Origin.API, guarded.now))
+        bind(guarded, 12, B, Y)
+        guarded.hear("nd_trusted", UPLINK, dad(ROUTER, X).frame)
+        guarded.hear("nd_trusted", UPLINK, dad(B, Y).frame)
+        assert guarded.owner(X) == ("tap11", A)
+        assert guarded.owner(Y) == ("tap12", B)
