@@ -36,9 +36,9 @@ _COLUMNS: tuple[Column, ...] = (
 _REFUSED: tuple[Column, ...] = (
     *("bridge", "port", ("VLAN", tagged), "mac", "claim", "address"),
     ("BOUND TO", lambda claim: _owner(claim["contradicts"])),
+    ("REASON", lambda claim: claim["why"]),
     *("samples", ("LAST", lambda claim: local_time(claim["last"]))),
     ("PASSED", lambda claim: "yes" if claim["passed"] else None),
-    ("REASON", lambda claim: claim.get("why")),
 )
 
 
