@@ -98,7 +98,7 @@ def _ipv6(body: bytes, ether: bytes, truth: set[bytes]) -> str | None:
         length = 8 if following == 44 else 8 + body[at + 1] * 8
         following, at = body[at], at + length
     if fragment:
-        discovery = following == 58 and body[at : at + 1] and 133 <= body[at] <= 137
+        discovery = following == 58 and (at >= len(body) or 133 <= body[at] <= 137)
         return "fragment of neighbour discovery" if discovery else None
     rest = body[at:]
     if following == 17 and struct.unpack_from("!H", rest)[0] == 547:
