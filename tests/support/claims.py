@@ -118,8 +118,6 @@ def legitimate(host: Host) -> Frames:
     ping6 = bytes((128, 0)) + bytes(30)
     yield "large ping, first", host.ipv6(fragment(58, more=True) + ping6, 44)
     yield "large ping, rest", host.ipv6(fragment(58, 4) + ping6, 44)
-    yield "large ping of a router, first", host.ipv6(fragment(58, more=True) + ping6, 44, hops=255)
-    yield "large ping of a router, rest", host.ipv6(fragment(58, 4) + ping6, 44, hops=255)
     datagram6 = struct.pack("!HHHH", 5353, 5353, 1400, 0) + bytes(32)
     yield "mDNS in fragments, first", host.ipv6(fragment(17, more=True) + datagram6, 44, hops=255)
     yield "mDNS in fragments, rest", host.ipv6(fragment(17, 5) + datagram6, 44, hops=255)
@@ -247,6 +245,8 @@ def _rogue_router(host: Host) -> Frames:
     }
     for name, (first, chain) in chains.items():
         yield f"RA behind {name}", host.nd(advertises.but(first=first, chain=chain))
+    first = fragment(58, more=True) + bytes((128, 0)) + bytes(30)
+    yield "a ping that an RA overlaps", host.ipv6(first, 44, hops=255)
     for kind in _TAGS:
         yield f"RA behind two tags {kind:#x}", inner_tagged(host, plain, kind)
     yield "RA in SNAP", llc(host, plain, SNAP)

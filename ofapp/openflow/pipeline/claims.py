@@ -141,10 +141,11 @@ _CLAIMS = (
         "nd-fragment",
         880,
         CHECKED,
-        _icmpv6(133, 134, _SOLICITATION, _ADVERTISEMENT, 137, more=(_FRAGMENT,)),
+        ((_SIX, Match("ip_proto", _ICMPV6), Match("nw_ttl", 255), _FRAGMENT),),
         TableId.REFUSED,
-        "Neighbour discovery in fragments, which is never valid (RFC 6980). The first fragment "
-        "has the type; without it, and where fragments overlap, hosts drop all (RFC 5722).",
+        "ICMPv6 in fragments with the hop limit of neighbour discovery, which is never valid in "
+        "fragments (RFC 6980). Of any type, as a further fragment may overlap the type; large "
+        "pings have 64. Other protocols pass: without the first fragment hosts drop all.",
     ),
     _Claim(
         "server",

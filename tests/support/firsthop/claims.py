@@ -87,7 +87,7 @@ def _ipv4(body: bytes, ether: bytes, truth: set[bytes]) -> str | None:
 
 
 def _ipv6(body: bytes, ether: bytes, truth: set[bytes]) -> str | None:
-    following, source = body[6], body[8:24]
+    following, hops, source = body[6], body[7], body[8:24]
     if source not in truth and source != UNSPECIFIED:
         return "IPv6 source"
     at, fragment = 40, False
@@ -98,8 +98,7 @@ def _ipv6(body: bytes, ether: bytes, truth: set[bytes]) -> str | None:
         length = 8 if following == 44 else 8 + body[at + 1] * 8
         following, at = body[at], at + length
     if fragment:
-        discovery = following == 58 and (at >= len(body) or 133 <= body[at] <= 137)
-        return "fragment of neighbour discovery" if discovery else None
+        return "fragment of neighbour discovery" if following == 58 and hops == 255 else None
     rest = body[at:]
     if following == 17 and struct.unpack_from("!H", rest)[0] == 547:
         return "DHCPv6 server"
