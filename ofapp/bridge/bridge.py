@@ -334,12 +334,14 @@ class Bridge:
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames of one kind that arrived together, each with its port of the switch.
 
-        kind: as a protocol `hears` it, or "address".  KeyError for another one.
+        kind: as a protocol `hears` it, or "address".  Other kinds are ignored: a switch that was a
+        member of a fabric sends such frames until its flows are replaced.
         """
         effects = self.ip_addresses.hear(frames) if kind in _WITH_ADDRESS else []
-        if kind == "address":
+        protocol = self._hears.get(kind)
+        if protocol is None:
             return effects
-        return effects + self.carry_out(self._hears[kind].hear(kind, frames, now), now)
+        return effects + self.carry_out(protocol.hear(kind, frames, now), now)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""

@@ -178,7 +178,7 @@ def test_a_member_without_the_controller_gets_broadcasts_after_another_plan(
 
 
 def test_a_link_port_whose_link_is_not_proven_admits_no_frame(talking: Ring) -> None:
-    """Its name fits `links`, and an attacker is behind it; the event names the port."""
+    """Its name fits `links`, and an attacker is behind it."""
     ring, s1 = talking, talking.members[0]
     name = f"{s1.name}to9"
     s1.add_port(5, name)
@@ -199,14 +199,6 @@ def test_a_link_port_whose_link_is_not_proven_admits_no_frame(talking: Ring) -> 
     ring.settle()
     sent = [frame for bridge in ring.members for port in EDGES for frame in bridge.sent(port)]
     assert not [frame for frame in sent if frame[6:12] == frames.mac(frames.host(66))]
-
-    def warned() -> bool:
-        s1.inject(5, forged[0])
-        return bool(ring.controller.events("fabric.link.limited"))
-
-    wait_for(warned, "the event", tick=ring.switch.in_pace(), seconds=60)
-    (event, *_) = ring.controller.events("fabric.link.limited")
-    assert f"s1: port {name} (5)" in event["message"]
 
 
 def test_any_member_but_the_first_leaves_and_the_others_keep_their_numbers(talking: Ring) -> None:
@@ -442,11 +434,16 @@ def test_bridges_become_a_fabric_while_they_run(talking: Ring) -> None:
     controller.configure(yaml.safe_dump(file))
     reply = controller.api("POST", "/v1/config/reload", force="true")
     assert reply.body["fabrics"] == ["pod: is none any more, each member is a separate bridge"]
-    for bridge in ring.members:
-        controller.wait_ready(bridge)
-    assert {bridge["name"] for bridge in controller.get("/v1/bridges")["bridges"]} == {
-        bridge.name for bridge in ring.members
-    }
+
+    def separate() -> bool:
+        for bridge in ring.members:  # frames for unknown hosts: the switches still ask for them
+            bridge.inject(1, frames.ethernet(frames.host(77), frames.host(1)))
+        bridges = controller.get("/v1/bridges")["bridges"]
+        ready = {bridge["name"] for bridge in bridges if bridge["in_line"]}
+        return ready == {bridge.name for bridge in ring.members}
+
+    wait_for(separate, "separate bridges", tick=ring.switch.in_pace())
+    assert not controller.events("openflow.fault")
     controller.configure(yaml.safe_dump(ring.file()))
     reply = controller.api("POST", "/v1/config/reload")
     assert reply.body["fabrics"] == ["pod: is new, of s1, s2, s3"]

@@ -375,3 +375,8 @@ class TestMac:
     def test_what_is_no_address_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match="not a MAC address"):
             parse_mac(text)
+
+
+def test_frames_of_a_kind_that_no_protocol_hears_are_ignored() -> None:
+    """A switch that was a member of a fabric sends such frames until its flows are replaced."""
+    assert Bridge(1, BridgeParams()).hear("remote", [(1, bytes(60))], 0.0) == []

@@ -27,6 +27,7 @@ from ofapp.bridge.effects import (
     SetRate,
     StateChanged,
 )
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.fabric.effects import SetFabric, SetShared
 from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
@@ -208,6 +209,18 @@ def test_a_member_is_programmed_as_a_whole_when_all_others_have_closed_their_por
         assert member.applied.count(Reprogram()) == 1
         assert not member.ahead
     assert SetPortState(1, PortState.FORWARDING) in members[0].applied
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "p1"), (3, "l1")])
+def test_an_event_of_a_member_names_the_port_of_its_switch(
+    bed: Bed, number: int, name: str
+) -> None:
+    bed.join(1, 1, 2)
+    two = bed.join(2, 1)
+    two.hand([BRIDGE_READY.event((PortNumber(number), ": in line"), number)])
+    event = bed.notices[-1]
+    assert event.message == f"s2: port {name} ({number}): in line"
+    assert event.port == bed.datapath.fabric.number(2, number)
 
 
 def test_frames_of_links_wait_for_nothing(bed: Bed) -> None:

@@ -126,8 +126,10 @@ class Counters:
             elif (flow.table, flow.priority) == (TableId.ADMISSION, admission.LINK):
                 links.add(_in_port(flow))
         self.drops = drops
-        proven = {port: count for port, count in unproven.items() if port not in links}
-        return [*self._locked.observe(locked), *self._unproven.observe(proven)]
+        # A link is proven within seconds, so what is dropped before the first look says nothing.
+        dropped = {port: count for port, count in unproven.items() if port not in links}
+        self._unproven.dropped = dropped | dict(self._unproven.dropped)
+        return [*self._locked.observe(locked), *self._unproven.observe(dropped)]
 
 
 def _drops(flow: FlowStats) -> bool:
