@@ -40,6 +40,8 @@ _SHOWN = ("full", "full-vlan", "refused")
 """Rules that show the controller what they drop."""
 _HELD = "present"
 """The rule that drops what the controller forwards."""
+PROVING = 20.0
+"""Seconds in which the links of a switch that has connected are proven; others drop frames."""
 _GOTO = b"\0\1\0\x08"
 """The head of an instruction that leads to another table; it is the last, of 8 octets."""
 
@@ -121,12 +123,12 @@ class Counters:
                 drops[name] += flow.packets
             if name == "locked":
                 locked[_in_port(flow)] = flow.packets
-            elif name == "unproven":
+            elif name == "unproven" and flow.age >= PROVING:
                 unproven[_in_port(flow)] = flow.packets
             elif (flow.table, flow.priority) == (TableId.ADMISSION, admission.LINK):
                 links.add(_in_port(flow))
         self.drops = drops
-        # A link is proven within seconds, so what is dropped before the first look says nothing.
+        # A link is proven within seconds, so what is dropped before a first look says nothing.
         dropped = {port: count for port, count in unproven.items() if port not in links}
         self._unproven.dropped = dropped | dict(self._unproven.dropped)
         return [*self._locked.observe(locked), *self._unproven.observe(dropped)]
