@@ -311,7 +311,8 @@ class TestVlanLimit:
         learn(controller, bridge, 3, port=3)  # in no VLAN: not concerned
         learn(controller, bridge, 1, port=3, vlan=7)
         assert bridge.send(2, frames.ethernet(A, B, vlan=7)) == {3}
-        assert wait_event(controller, bridge, "fdb.limit")["data"]["vlan"] == 7
+        assert wait_event(controller, bridge, "fdb.limit", 2)["data"]["vlan"] == 7
+        assert {event["port"] for event in events_of(controller, bridge, "fdb.limit")} == {1, 3}
         assert controller.flush(bridge, vlan=7) == 2
         wait_for(lambda: gates(bridge) == set(), "the gates to open")
         wait_event(controller, bridge, "fdb.limit.cleared")

@@ -212,8 +212,6 @@ class LearningLimits:
             ports.discard(port)
         for counts in (self.over_share, self.displaced):
             del counts[port]
-        for limit in (self.bridge, *self.vlans.values()):
-            limit.reached.discard(port)
         gone = self.ports.pop(port, None)
         return [] if gone is None else gone.clear()
 
