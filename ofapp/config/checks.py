@@ -32,7 +32,18 @@ def warnings(where: str, bridge: Bridge) -> list[str]:
             for what in acl_warnings(acl)
         ),
         *(f"{where}.ports.{key}: {what}" for key, what in _trust_warnings(bridge)),
+        *(f"{where}.{place}: {what}" for place, what in _query_warnings(bridge)),
     ]
+
+
+def _query_warnings(bridge: Bridge) -> Iterator[tuple[str, str]]:
+    snooping = bridge.snooping()
+    vlans = {f"vlans.{vid}.multicast": each for vid, each in snooping.vlan_params().items()}
+    params = snooping.params()
+    for place, vlan in ({} if params is None else {"multicast": params.vlan} | vlans).items():
+        if vlan.mcast_query_response_interval == vlan.mcast_query_interval:
+            what = "is as long as mcast_query_interval: hosts may answer after the next query"
+            yield f"{place}.mcast_query_response_interval", what
 
 
 def _trust_warnings(bridge: Bridge) -> Iterator[tuple[str, str]]:

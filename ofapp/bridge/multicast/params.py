@@ -147,7 +147,10 @@ class VlanParams:
         float,
         Interval(ge=0.1, le=3174.4),
         Unit("s"),
-        Doc("Seconds that hosts have to answer; less than mcast_query_interval."),
+        Doc(
+            "Seconds that hosts have to answer; less than mcast_query_interval by RFC 3376, and at"
+            " most as long."
+        ),
     ] = 10.0
     mcast_startup_query_count: Annotated[
         int, Interval(ge=1, le=255), Doc("How many general queries are sent at the start.")
@@ -183,10 +186,10 @@ class VlanParams:
 
     def __post_init__(self) -> None:
         _check(self)
-        if self.mcast_query_response_interval >= self.mcast_query_interval:
+        if self.mcast_query_response_interval > self.mcast_query_interval:
             raise ParamError(
                 "mcast_query_response_interval",
-                "must be less than mcast_query_interval (RFC 3376 8.3),"
+                "must be less than mcast_query_interval (RFC 3376 8.3), or equal as in Linux,"
                 f" not {self.mcast_query_response_interval!r}",
             )
 

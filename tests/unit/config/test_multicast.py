@@ -183,7 +183,7 @@ def test_every_fault_is_reported_with_its_place(tmp_path: Path) -> None:
     }
 
 
-RELATION = "must be less than mcast_query_interval (RFC 3376 8.3), not 10.0"
+RELATION = "must be less than mcast_query_interval (RFC 3376 8.3), or equal as in Linux, not 10.0"
 
 
 @pytest.mark.parametrize(
@@ -205,6 +205,19 @@ def test_values_that_do_not_go_together_are_reported_with_their_place(
 ) -> None:
     (fault,) = refusal(text, tmp_path)
     assert fault == f"{place}.mcast_query_response_interval: {RELATION}"
+
+
+def test_an_answer_time_as_long_as_the_interval_is_taken_with_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "ofapp.yaml"
+    file.write_text(
+        "defaults: {multicast: {mcast_query_interval: 10}, vlans: {7: {multicast:"
+        " {mcast_query_interval: 20}}, 8: {multicast: {mcast_querier: true}}}}"
+    )
+    places = [warning.partition(": is as long")[0] for warning in load_config(file).warnings()]
+    assert places == [
+        "defaults.multicast.mcast_query_response_interval",
+        "defaults.vlans.8.multicast.mcast_query_response_interval",
+    ]
 
 
 @pytest.mark.parametrize("model", [MulticastBridge, MulticastPort])

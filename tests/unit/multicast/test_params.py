@@ -31,7 +31,7 @@ from ofapp.bridge.multicast.timers import Timed, Timers
         (VlanParams, "mcast_membership_interval", inf),
         (VlanParams, "mcast_querier_interval", "255"),
         (VlanParams, "mcast_query_interval", 31745.0),
-        (VlanParams, "mcast_query_response_interval", 125.0),
+        (VlanParams, "mcast_query_response_interval", 125.1),
         (VlanParams, "mcast_query_response_interval", 0.0),
         (VlanParams, "mcast_startup_query_count", 2.0),
         (VlanParams, "mcast_startup_query_interval", True),
