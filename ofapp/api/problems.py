@@ -112,10 +112,15 @@ def _text(status: int, detail: str, fields: Fields) -> str:
 def invalid(error: ValidationError) -> Response:
     """The answer for a model's errors, in the words of the configuration file's errors."""
     fields = [
-        (".".join(map(str, (*finding.path, *finding.missing))) or "body", _as_json(finding.what))
+        (_place((*finding.path, *finding.missing)), _as_json(finding.what))
         for finding in findings(error, _model(error.title))
     ]
     return problem(422, "; ".join(f"{field}: {what}" for field, what in fields), fields)
+
+
+def _place(path: tuple[str | int, ...]) -> str:
+    """A field in words; "" has quotes, as a query `?=1` has that name."""
+    return ".".join(str(part) or '""' for part in path) or "body"
 
 
 def documented(*statuses: int) -> dict[int | str, Any]:

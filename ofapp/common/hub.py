@@ -191,15 +191,11 @@ def send_now(peer: Any, data: bytes) -> int:
 
 def hang_up(peer: Any, response: bytes = b"") -> None:
     """Close a connection even while others read or write; send `response` if that cannot block."""
-    secure = isinstance(peer, ssl.SSLSocket)
     with contextlib.suppress(OSError):
-        if response and not secure:
+        if response and not isinstance(peer, ssl.SSLSocket):
             peer.fd.send(response, socket.MSG_DONTWAIT)
     with contextlib.suppress(OSError):
-        if secure:  # its own shutdown would remove TLS while another greenlet reads
-            _Socket.shutdown(peer, socket.SHUT_RDWR)
-        else:
-            peer.shutdown(socket.SHUT_RDWR)
+        peer.shutdown(socket.SHUT_RDWR)
 
 
 def has_left(peer: Any) -> bool:
@@ -213,9 +209,19 @@ def has_left(peer: Any) -> bool:
         return True
 
 
+class _Secured(eventlet.green.ssl.GreenSSLSocket):  # type: ignore[misc]
+    """A connection with TLS that can be shut down while a greenlet reads or writes it."""
+
+    def shutdown(self, how: int) -> None:
+        """Shut the connection down; the parent class also removes TLS under that greenlet."""
+        _Socket.shutdown(self, how)
+
+
 def secured(peer: Any, context: ssl.SSLContext) -> Any:
     """Wrap a connection in TLS, as a server; the handshake is still to be done."""
-    return context.wrap_socket(peer, server_side=True, do_handshake_on_connect=False)
+    secure = context.wrap_socket(peer, server_side=True, do_handshake_on_connect=False)
+    secure.__class__ = _Secured  # as eventlet sets its own
+    return secure
 
 
 def shake_hands(peer: Any, turn: Callable[[], AbstractContextManager[None]]) -> None:

@@ -209,6 +209,20 @@ def test_over_the_socket_the_kernel_tells_who_it_is(exposed: Exposed) -> None:
     assert "uid 65534 is neither root nor an operator" in done.stdout
 
 
+def test_a_clean_stop_with_idle_clients_logs_no_fault(
+    manager: Callable[..., Manager], tmp_path: Path
+) -> None:
+    exposed = Exposed(manager, tmp_path)
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(exposed.raw())
+        stack.enter_context(socket.create_connection(("127.0.0.1", exposed.port)))
+        assert exposed.client().get("/healthz").status_code == 200  # those before are accepted
+        exposed.manager.process.terminate()
+        assert exposed.manager.end() == 0
+    assert "Traceback" not in exposed.manager.text()
+
+
 def test_a_renewed_certificate_is_taken_and_nobody_is_dropped(exposed: Exposed) -> None:
     headers = exposed.token()
     kept = httpx.Limits(keepalive_expiry=None)

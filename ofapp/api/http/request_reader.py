@@ -31,6 +31,7 @@ MAX_BODY = 64 * 1024
 _MAX_CHUNKED = MAX_HEAD + 8 * MAX_BODY  # with the sizes of chunks, their extensions, and trailers
 
 _HOST = re.compile(r"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+(%25[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?")
+_ABSOLUTE = re.compile(r"https?://([^/?#]*)(.*)", re.IGNORECASE)
 _LONG_TARGET = 414, f"the path and query are longer than {MAX_TARGET} octets"
 _LONG_FIELD = 431, f"a header is longer than {MAX_FIELD} octets"
 _LONG_HEAD = 431, f"the headers are longer than {MAX_HEAD} octets"
@@ -40,6 +41,8 @@ _LONG_BODY = 413, f"the body is longer than {MAX_BODY} octets"
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """A complete request.  fields: its headers in order; body: without transfer encoding.
+
+    target: a path and query, or * (RFC 9112, 3.2); a URI of this server has become its path.
 
     version: 1.0 or 1.1; keep_alive: the connection is for further requests.
     """
@@ -191,11 +194,12 @@ class _Message:
         self._body_size = 0
 
     def _request(self, body: bytes) -> HttpRequest:
+        fields = tuple(self._fields)
         return HttpRequest(
             self.parser.get_method().decode(),
-            self._target.decode("latin-1"),
+            _origin_form(self._target.decode("latin-1"), fields),
             self.parser.get_http_version(),
-            tuple(self._fields),
+            fields,
             body,
             self.parser.should_keep_alive(),
         )
@@ -212,6 +216,15 @@ def _refusal(error: HttpParserError) -> tuple[int, str]:
     return 400, f"this is not HTTP as RFC 9112 has it: {error}"
 
 
+def _origin_form(target: str, fields: tuple[tuple[str, str], ...]) -> str:
+    """The path and query of an absolute URI that has the request's host; else the target itself."""
+    absolute = _ABSOLUTE.fullmatch(target)
+    hosts = [value.lower() for name, value in fields if name.lower() == "host"]
+    if absolute is None or hosts != [absolute[1].lower()]:
+        return target
+    return absolute[2] if absolute[2].startswith("/") else f"/{absolute[2]}"
+
+
 def _flaw(head: HttpRequest) -> tuple[int, str] | None:
     """Describe what this server refuses although the grammar allows it; None = nothing."""
     hosts, codings = head.values("host"), head.values("transfer-encoding")
@@ -221,8 +234,10 @@ def _flaw(head: HttpRequest) -> tuple[int, str] | None:
         return 400, f"a request has one Host header, not {len(hosts)}"
     if hosts and not _HOST.fullmatch(hosts[0]):
         return 400, f"{hosts[0][:80]!r} is not a host and port"
+    if head.target == "*" and head.method != "OPTIONS":
+        return 400, "the target * is for OPTIONS alone"
     if not head.target.startswith("/") and head.target != "*":
-        return 400, "the target of a request is a path"
+        return 400, "the target of a request is a path, or a URI with the host of its Host header"
     if "#" in head.target:
         return 400, "the target of a request has no #fragment"
     if codings and (head.version == "1.0" or [one.lower() for one in codings] != ["chunked"]):

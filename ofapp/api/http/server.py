@@ -31,6 +31,9 @@ from ofapp.api.problems import error_response
 
 _PIECE = 8192  # octets read at a time
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_OPTIONS = (  # of the server, not of a resource (RFC 9110, 9.3.7)
+    b"HTTP/1.1 204 No Content\r\nAllow: GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE\r\n\r\n"
+)
 _OWN_NAMES = ("CONTENT_TYPE", "CONTENT_LENGTH")  # in the environment without HTTP_
 _READ_ALREADY = ("CONTENT_LENGTH", "HTTP_TRANSFER_ENCODING", "HTTP_EXPECT")
 
@@ -73,6 +76,11 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
             self._part(error_response(refused.status, refused.detail, secure))
             return
         if request is None or self._connection.dismissed:
+            return
+        if request.target == "*":
+            self.wfile.write(_OPTIONS)
+            self.wfile.flush()
+            self.close_connection = not request.keep_alive
             return
         self.conn_state[2] = hub.HTTP_REQUEST
         self.command, self.path = request.method, request.target

@@ -123,6 +123,7 @@ def test_what_is_wrong_is_said_in_plain_words(
     ("path", "field", "detail"),
     [
         ("/v1/bridges?x=1", "x", "there is no such key"),
+        ("/v1/bridges?=1", '""', "there is no such key"),
         ("/v1/events?kind=A", "kind", "must match ^"),
         ("/v1/fdb?vlan=5000", "vlan", "must be a whole number from 0 to 4094, not"),
         ("/v1/fdb?limit=x", "limit", "'x' is not a decimal number"),

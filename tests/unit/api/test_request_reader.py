@@ -59,6 +59,21 @@ def test_requests_are_read() -> None:
     assert get.keep_alive
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (b"http://A:80/v1/bridges?x=1", "/v1/bridges?x=1"),
+        (b"HTTPS://a:80", "/"),
+        (b"http://a:80?x", "/?x"),
+        (b"http://a:80//b", "//b"),
+    ],
+)
+def test_a_uri_of_this_server_is_its_path(target: bytes, expected: str) -> None:
+    """RFC 9112, 3.2.2."""
+    (request,) = read(b"GET %s HTTP/1.1\r\nHost: a:80\r\n\r\n" % target)
+    assert request.target == expected
+
+
 @given(st.lists(st.integers(0, len(GET + CHUNKED + PUT)), max_size=20))
 def test_they_are_read_in_pieces_of_any_size(cuts: list[int]) -> None:
     data = GET + CHUNKED + PUT
@@ -100,7 +115,11 @@ def post(size: bytes) -> bytes:
         b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nB: \0\r\n\r\n",
-        b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n",
+        b"GET http://b@a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET http://a/ HTTP/1.0\r\n\r\n",
+        b"GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET * HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET /#b HTTP/1.1\r\nHost: a\r\n\r\n",
         b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",

@@ -66,6 +66,21 @@ def test_one_connection_takes_many_requests(url: str) -> None:
     connection.close()
 
 
+def test_the_servers_own_options_and_uris_are_answered(url: str) -> None:
+    """RFC 9110, 9.3.7, and RFC 9112, 3.2.2."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
+    for method, target, status in (
+        ("OPTIONS", "*", 204),
+        ("GET", f"{url}/v1/bridges", 200),
+        ("OPTIONS", "*", 204),
+    ):
+        connection.request(method, target)
+        answer = connection.getresponse()
+        assert (answer.status, bool(answer.read())) == (status, status == 200)
+    assert "PATCH" in (answer.getheader("Allow") or "")
+    connection.close()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_it_listens_where_it_is_reported_and_no_longer_when_stopped(host: str) -> None:
     server = ApiServer(empty_network(), Place(host, 0))
