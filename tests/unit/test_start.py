@@ -100,7 +100,11 @@ def test_what_is_changed_on_purpose_is_not_reported(tmp_path: Path) -> None:
 def test_what_is_kept_of_it_may_be_damaged(tmp_path: Path, kept: bytes) -> None:
     Life(tmp_path, WHOLE).end()
     (tmp_path / "state" / "configuration.json").write_bytes(kept)
-    assert reports_at_start(tmp_path, CUT) == []
+    life = Life(tmp_path, CUT)
+    assert life.end() == []
+    (report,) = [each.event for each in life.events.since(0)]
+    assert report.kind == "state.damaged"
+    assert "settings that the file has lost since the last start are not noticed" in report.message
     assert reports_at_start(tmp_path, WHOLE) == []
 
 

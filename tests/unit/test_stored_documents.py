@@ -116,6 +116,18 @@ def test_documents_of_0_2_in_etcd() -> None:
     controller.state.finish(5)
 
 
+@pytest.mark.parametrize("stem", ["bridge", "lacp", "bindings"])
+@pytest.mark.parametrize("content", ["[1]", "{}", '{"version": 9}', "7", '{"mark": 1}', "[" * 9999])
+def test_protocol_state_that_is_none_is_reported(tmp_path: Path, stem: str, content: str) -> None:
+    shutil.copytree(RELEASE / "state", tmp_path / "state")
+    (tmp_path / "state" / f"{stem}-0000000000000001.json").write_text(content)
+    events = EventLog()
+    controller = Controller(State(tmp_path / "state", events.emit), events)
+    (report,) = [each.event for each in events.since(0) if each.event.kind == "state.damaged"]
+    assert f"{stem}-0000000000000001.json" in report.message
+    controller.state.finish(5)
+
+
 def test_declarations_fit_together() -> None:
     stems = [each.stem or each.name for each in documents.DOCUMENTS]
     assert len({*stems}) == len(stems)

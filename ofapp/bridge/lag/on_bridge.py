@@ -274,11 +274,13 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def restore(self, data: Any) -> list[str]:
         """Restore a dump before any port is present, and wait for `go_on`.
 
-        Gives the reasons why some aggregations start without it.
+        Gives the reasons why some aggregations start without it; ValueError.
         """
+        if not isinstance(data, Mapping):
+            raise ValueError("it has no aggregations")  # noqa: TRY004
         self.clock = PausableTime(paused=0.0)
         wrong = []
-        for name, dumped in data.items() if isinstance(data, Mapping) else ():
+        for name, dumped in data.items():
             lag = self._lags.get(name)
             if lag is None or lag.params.lacp == "off":
                 continue

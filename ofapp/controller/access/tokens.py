@@ -139,13 +139,14 @@ class Tokens:
     def reload(self) -> None:
         """Read the tokens again after a change by another controller.
 
-        If the document is damaged, the tokens known before stay valid and are saved again.
+        If the document is damaged or gone, the tokens known before stay valid and are saved again:
+        nothing opens the API while it is served.
         """
-        known = tuple(self)
+        known, closed = tuple(self), self.made
         self._by_name.clear()
         self._by_digest.clear()
         self.made, self._first = False, None
-        self._load(known)
+        self._load(known, closed)
 
     # Inside
 
@@ -157,11 +158,18 @@ class Tokens:
         data = json.dumps({"tokens": [*map(_to_json, self)]}, indent=1).encode()
         return self._storage.put(TOKENS.file(), data, sync=TOKENS.synced, first=True)
 
-    def _load(self, known: tuple[Token, ...]) -> None:
-        """Read the tokens.  known: those that stay valid if they cannot be read."""
+    def _load(self, known: tuple[Token, ...], closed: bool) -> None:
+        """Read the tokens.  known: those that stay valid if they cannot be read.
+
+        closed: there were tokens already.
+        """
         try:
             data = self._storage.read(TOKENS.file(), TOKENS.limit)
         except FileNotFoundError:
+            self.made = closed
+            if closed:
+                self._damaged("it was deleted", known)
+                self._save()
             return
         except (OSError, ValueError) as error:
             self.made = True

@@ -8,16 +8,14 @@ they are read, the file takes precedence; all other run-time settings stay in fo
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ofapp.config.loss import Extent
-from ofapp.controller.state.document import Document, loaded, loads
+from ofapp.controller.state.document import Document, loaded, loads, report_damage
+from ofapp.controller.state.saving import Emit
 from ofapp.controller.state.storage import Storage
-
-LOG = logging.getLogger(__name__)
 
 VERSION = 1
 
@@ -56,7 +54,28 @@ SETTINGS = Document(
     decode=_decode,
 )
 
-ACCEPTED = Document("configuration", per_bridge=False, local=True, synced=True, limit=64 << 20)
+ACCEPTED = Document(
+    "configuration",
+    per_bridge=False,
+    local=True,
+    synced=True,
+    damaged="settings that the file has lost since the last start are not noticed this time",
+    limit=64 << 20,
+)
+
+
+def _extent(data: bytes) -> Extent:
+    """The extent in a document; ValueError."""
+    stored = loads(data)
+    if not isinstance(stored, dict) or type(stored.get("ends_marked")) is not bool:
+        raise ValueError("it does not say how the file ended")
+    settings, drop_ins = stored.get("settings"), stored.get("drop_ins", [])  # since 0.3
+    if not (isinstance(settings, list) and all(isinstance(place, list) for place in settings)):
+        raise ValueError("it has no list of settings")
+    if not isinstance(drop_ins, list):
+        raise ValueError("its drop-ins are not a list")  # noqa: TRY004
+    places = frozenset(tuple(map(str, place)) for place in settings)
+    return Extent(stored["ends_marked"], places, frozenset(map(str, drop_ins)))
 
 
 class AcceptedFile:
@@ -65,23 +84,18 @@ class AcceptedFile:
     It is local to this controller, as the file is.
     """
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, emit: Emit) -> None:
         self._storage = storage
+        self._emit = emit
 
     def load(self) -> Extent | None:
         """The stored extent; None when there is none, or it cannot be read."""
-        name = ACCEPTED.file()
         try:
-            stored = loads(self._storage.read(name, ACCEPTED.limit))
-            places = [tuple(map(str, place)) for place in stored["settings"]]
-            drop_ins = frozenset(map(str, stored.get("drop_ins", ())))  # since 0.3
-            return Extent(bool(stored["ends_marked"]), frozenset(places), drop_ins)
+            return _extent(self._storage.read(ACCEPTED.file(), ACCEPTED.limit))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            LOG.warning(
-                "the extent of the previous configuration file is unknown: %s: %r", name, error
-            )
+        except (OSError, ValueError) as error:
+            report_damage(self._storage, self._emit, ACCEPTED, str(error))
             return None
 
     def save(self, accepted: Extent) -> None:

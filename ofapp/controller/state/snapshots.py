@@ -71,12 +71,12 @@ class SnapshotStore(Store[Any]):
         try:
             data = self._storage.read(self.document.file(datapath_id), self.document.limit)
             stored = loads(data)
-            if "mark" not in stored:
-                return None  # of an earlier version
+            if not isinstance(stored, dict) or not stored.keys() >= {"mark", "snapshot"}:
+                raise ValueError("it has no mark and snapshot, as another version may write it")
             return stored["snapshot"] if stored["mark"] == self._marks.of(datapath_id) else None
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError) as error:
             self.set_aside(datapath_id, str(error))
             return None
 

@@ -45,7 +45,7 @@ class State:
             for document in documents.DOCUMENTS
             if document.per_bridge
         }
-        self.accepted = AcceptedFile(local)
+        self.accepted = AcceptedFile(local, emit)
         self.trail = Trail(None if directory is None else directory / TRAIL, emit)
 
     @property

@@ -188,6 +188,19 @@ def test_a_damaged_file_opens_nothing_now_or_later(tmp_path: Path, content: byte
     Gateway(tmp_path).rejected()
 
 
+def test_a_file_that_is_deleted_opens_nothing_while_the_controller_runs(tmp_path: Path) -> None:
+    door = Gateway(tmp_path)
+    secret = door.make("grafana")
+    (tmp_path / "tokens.json").unlink()
+    door.access.tokens.reload()  # as a member of a cluster does when another has changed the key
+    door.rejected()
+    assert door.who(bearer=secret) == "token grafana: viewer"
+    assert door.kinds[-1] == "state.damaged"
+    wait_for((tmp_path / "tokens.json").exists, "a new file", sleep=hub.sleep)
+    door.access.tokens.reload()
+    assert door.who(bearer=secret) == "token grafana: viewer"
+
+
 def test_a_token_that_cannot_be_saved_closes_nothing(tmp_path: Path) -> None:
     door = Gateway(tmp_path / "missing")
     (tmp_path / "missing").rmdir()

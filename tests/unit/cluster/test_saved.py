@@ -8,6 +8,7 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.controller.access import Tokens, UserRole
+from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.cluster.etcd.etcd import Delete, Put, absent
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
@@ -173,3 +174,19 @@ def test_another_change_of_tokens_is_reported_from_an_own_one_that_was_not_ackno
     own.create("second", UserRole.VIEWER, "root", 0)[1].wait()
     other = Tokens(make().state.storage, there.events)
     assert [token.name for token in other] == ["first", "second"]
+
+
+def test_tokens_whose_key_is_deleted_stay_valid(make: Callable[[], Member]) -> None:
+    """A member would otherwise serve every process of its host as administrator at once."""
+    member = make()
+    tokens = Tokens(member.state.storage, member.events)
+    member.state.watch(TOKENS, tokens.reload)
+    secret, saved = tokens.create("first", UserRole.VIEWER, "root", 0)
+    saved.wait()
+    key = KEYS.of("tokens.json")
+    member.etcd.apply([Delete(key)])
+    wait_for(lambda: member.events.kinds, "the event", sleep=hub.sleep)
+    assert member.events.kinds == ["state.damaged"]
+    assert tokens.made
+    assert tokens.find(secret)
+    wait_for(lambda: member.client.get(key), "the tokens to be written again", sleep=hub.sleep)
