@@ -7,7 +7,8 @@ import re
 from ofapp.api.base import PortRef
 from ofapp.api.problems import AGAIN, ProblemError, field_problem
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.port import Port
+from ofapp.config.base import port_number
 from ofapp.controller.configuration.changes.ports import missing_port
 from ofapp.controller.network import Network
 
@@ -63,13 +64,9 @@ def find_port(bridge: Bridge, text: str, status: int = 404) -> Port:
 
 
 def known_port(bridge: Bridge, text: str) -> Port | None:
-    """The same, None when there is none.  A name takes precedence: it is what people type."""
-    port = bridge.ports.named(text)
-    if port is None and text == "LOCAL":
-        port = bridge.ports.get(LOCAL_PORT)
-    if port is None and text.isascii() and text.isdigit():
-        port = bridge.ports.get(int(text))
-    return port
+    """The same, None when there is none.  Digits are always a number (see `ports.names`)."""
+    number = port_number(text)
+    return bridge.ports.named(text) if number is None else bridge.ports.get(number)
 
 
 def no_port(bridge: Bridge, text: str, status: int) -> ProblemError:

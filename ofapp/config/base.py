@@ -26,10 +26,11 @@ from pydantic import (
 )
 
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
+from ofapp.bridge.ports.names import MAX_NAME, base_name
 from ofapp.bridge.ports.port import LOCAL_PORT
 
 MAX_VID = 4094
-MAX_PORT_NAME = 15
+MAX_PORT_NAME = MAX_NAME
 """Characters of an interface's name in Linux, and of a port's in OpenFlow."""
 
 Path = tuple[str | int, ...]
@@ -179,13 +180,19 @@ def _port_key(value: Any) -> str:
     parts = value.split("/")
     if not all(parts) or len(parts) > 2 or any(map(str.isspace, value)):
         raise ValueError(f"{value!r} is not a port's name, number or pattern")
-    if not is_pattern(value) and max(len(part.encode()) for part in parts) > MAX_PORT_NAME:
+    if not is_pattern(value) and any(map(_is_too_long, parts)):
         raise ValueError(f"{value!r} is too long for a port's name: at most {MAX_PORT_NAME}")
     return value
 
 
+def _is_too_long(part: str) -> bool:
+    return len((base_name(part) or part).encode()) > MAX_PORT_NAME
+
+
 PortKey = Annotated[str, BeforeValidator(_port_key)]
 """A port by its name, a pattern of names (`vnet*`), its number, or LOCAL.
+
+Digits are always a number.  See `bridge.ports.names` for ports of which each has the same name.
 
 Ports of a fabric have the name of their member in front (`s1/eth0`).
 """

@@ -23,6 +23,7 @@ from pydantic import (
 from ofapp.bridge.first_hop.binding import BoundAddress
 from ofapp.bridge.params import policy
 from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.names import base_name
 from ofapp.config.acl import Acl, AclName, acl_params
 from ofapp.config.base import (
     HostMac,
@@ -186,6 +187,8 @@ class Bridge(BridgeSettings):
         settings = self.ports.get(name) or self.ports.get(by_number)
         if settings is not None:
             return settings
+        if base_name(name) in self.ports:
+            return PortSection.model_validate({"shutdown": True})
         fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
         return self.ports[max(fitting, key=len)] if fitting else PortSection()
 

@@ -11,6 +11,7 @@ from ofapp.bridge.diagnosis.bindings import unbound
 from ofapp.bridge.diagnosis.reason import Reason, vlan
 from ofapp.bridge.diagnosis.subject import Subject
 from ofapp.bridge.mac import format_mac
+from ofapp.bridge.ports.names import base_name
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import Guard, PortState
 
@@ -42,10 +43,10 @@ def diagnose(
     """
     port = bridge.ports.named(subject.port)
     if port is None:
-        return Reason(
-            f"port {subject.port} is not on the bridge",
-            f"start the guest, or add the port: ovs-vsctl add-port {bridge.name} {subject.port}",
-        )
+        add = f", or add the port: ovs-vsctl add-port {bridge.name} {subject.port}"
+        if base_name(subject.port) is not None:
+            add = ""  # Open vSwitch has another name for it
+        return Reason(f"port {subject.port} is not on the bridge", f"start the guest{add}")
     tried = (
         *(_closed(bridge, port, now), _alone(bridge, port, subject)),
         *(_not_learned(bridge, port, subject, now), unbound(bridge, port, subject, now)),

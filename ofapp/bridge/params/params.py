@@ -20,6 +20,7 @@ from ofapp.bridge.first_hop import params as first_hop_params
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.parameter import Section
 from ofapp.bridge.params.policy import Limit, Policies, PortPolicy, Rate
+from ofapp.bridge.ports.names import base_name
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans
 
 MOST_FITTING = 8192
@@ -115,8 +116,14 @@ class BridgeParams:
     )
 
     def port(self, name: str, number: int = 0) -> PortParams:
-        """The parameters of the port called `name`, with this number."""
-        return self.ports.get(name) or self.numbered.get(number) or self._by_pattern(name)
+        """The parameters of the port called `name`, with this number.
+
+        A port is shut down if its name is not its alone and some port of that name has parameters.
+        """
+        given = self.ports.get(name) or self.numbered.get(number)
+        if given is None and base_name(name) in self.ports:
+            return _SHUT_DOWN
+        return given or self._by_pattern(name)
 
     def _by_pattern(self, name: str) -> PortParams:
         """The parameters by pattern, kept by name: each DHCP message asks for them."""
@@ -137,3 +144,4 @@ class BridgeParams:
 
 
 _DEFAULT_PORT = PortParams()
+_SHUT_DOWN = PortParams(policy=PortPolicy(shutdown=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.event import ERROR, INFO, SET, EventKind
+from ofapp.bridge.event import ERROR, INFO, SET, WARNING, EventKind
 
 BRIDGE_CONFIGURED = EventKind(
     "bridge.configured", INFO, "The bridge runs with a changed configuration."
@@ -10,6 +10,19 @@ BRIDGE_CONFIGURED = EventKind(
 PORT_ADDED = EventKind("port.added", INFO, "A port was added to the switch.", fields="name")
 PORT_REMOVED = EventKind("port.removed", INFO, "A port was removed from the switch.", fields="name")
 PORT_RENAMED = EventKind("port.renamed", INFO, "A port was renamed.", fields="name")
+PORT_AMBIGUOUS = EventKind(
+    "port.ambiguous",
+    WARNING,
+    "Several ports of a switch have the same name, as OpenFlow has 15 characters of a name.",
+    "Give the ports names that differ in their first 15 characters, or use their numbers.",
+    "name numbers",
+)
+PORT_AMBIGUOUS_CLEARED = EventKind(
+    "port.ambiguous.cleared",
+    INFO,
+    "No two ports of a switch have this name any more.",
+    fields="name",
+)
 PORT_UP = EventKind("port.up", INFO, "The link of a port came up.", fields="name")
 PORT_DOWN = EventKind(
     "port.down", INFO, "The link of a port went down.", "Check its cable.", "name"

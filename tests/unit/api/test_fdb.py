@@ -111,12 +111,14 @@ def test_a_port_that_only_some_bridges_have(client: Any, network: Network) -> No
     assert {entry["datapath_id"] for entry in entries} == {DPID}
 
 
-def test_a_name_goes_before_a_number(client: Any, network: Network, bridge: Bridge) -> None:
+def test_digits_are_always_a_number(client: Any, network: Network, bridge: Bridge) -> None:
     from ofapp.bridge.ports.port import Port
 
-    bridge.put_port(Port(9, "2", 9, True), time.monotonic())
+    bridge.put_port(Port(9, "2#9", 9, True), time.monotonic())
+    before = macs(client, port="2")
     learn(network, bridge, (9, 0, mac(99)))
-    assert macs(client, port="2") == [mac(99)]
+    assert macs(client, port="2") == before
+    assert macs(client, port="2#9") == macs(client, port="9") == [mac(99)]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ofapp.bridge.lag.events import LAG_SET
 from ofapp.bridge.lldp.events import LLDP_PORT_SET, LLDP_SET
 from ofapp.bridge.multicast.events import MCAST_PORT_SET, MCAST_SET
 from ofapp.bridge.ports.events import PORT_SET
+from ofapp.bridge.ports.names import called, settings_key
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp.events import STP_PORT_SET, STP_SET
 from ofapp.config import checks
@@ -121,9 +122,10 @@ class SettingChanges:
 
         def put(bridge: Settings, new: Any) -> Settings:
             changed = new if section is None else whole.model_copy(update={section.name: new})
-            return bridge.model_copy(update={"ports": {**bridge.ports, port.name: changed}})
+            return bridge.model_copy(update={"ports": {**bridge.ports, key: changed}})
 
-        path = "ports", port.name
+        key = settings_key(port)
+        path = "ports", key
         if section is None:
             return self._set(
                 bridge, _Part(path, PORT_SET, f"port {port.name}", whole, put, port), values
@@ -214,11 +216,11 @@ def _by_name(bridge: Bridge, given: Mapping[str, Any]) -> dict[str, Any]:
         return {**given}
     named: dict[str, Any] = {}
     for key, value in ports.items():
-        number = None if bridge.ports.named(key) else port_number(key)
-        port = None if number is None else bridge.ports.get(number)
-        if number is not None and port is None:
+        number = port_number(key)
+        port = bridge.ports.named(key) if number is None else bridge.ports.get(number)
+        if port is None and (number is not None or called(bridge.ports, key)):
             raise FaultsError([(("ports", key), missing_port(bridge, key))])
-        name = key if port is None else port.name
+        name = key if port is None else settings_key(port)
         if name in named:
             raise FaultsError([(("ports", key), f"this is port {name}, which is given, too")])
         named[name] = value
