@@ -355,7 +355,8 @@ options:
         type: float
       mcast_query_response_interval:
         description:
-        - Seconds that hosts have to answer; less than mcast_query_interval.
+        - Seconds that hosts have to answer; less than mcast_query_interval by RFC 3376,
+          and at most as long.
         - 0.1 to 3174.4.
         type: float
       mcast_startup_query_count:
@@ -664,7 +665,8 @@ options:
         type: float
       mcast_query_response_interval:
         description:
-        - Seconds that hosts have to answer; less than mcast_query_interval.
+        - Seconds that hosts have to answer; less than mcast_query_interval by RFC 3376,
+          and at most as long.
         - 0.1 to 3174.4.
         - The default of ofapp is V(10.0).
         type: float
