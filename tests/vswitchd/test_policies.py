@@ -32,6 +32,7 @@ bridges:
       2: {hairpin: true, vlan: {trunk: [7], native: 7}}
       3: {vlan: 7}
   "0000000000000064": {ports: {1: {storm: {broadcast: 10, multicast: 5, unknown_unicast: 20}}}}
+  "0000000000000068": {ports: {2: {isolated: true, shutdown: true}}}
   "0000000000000067": {ports: {1: {storm: {unknown_unicast: 20}}}}
   "0000000000000065":
     ports: {2: {vlan: 7}, 3: {vlan: {trunk: [7]}}}
@@ -183,6 +184,17 @@ class TestStorms:
         frame = frames.ethernet(frames.BROADCAST, A)
         wait_for(lambda: bridge.send(1, frame) == {2, 3, LOCAL}, "the port to open")
         assert bridge.send(1, frames.ethernet(frames.host(77), A)) == {2, 3, LOCAL}
+
+
+def test_a_static_address_on_a_port_that_is_shut_down(
+    make: Callable[..., Bridge], controller: Controller
+) -> None:
+    """Its flow leads to the port's group; without that group the switch would refuse it."""
+    bridge = make(0x68)
+    assert controller.put_static(bridge, B, 2).status in (200, 201, 204)
+    wait_for(lambda: bridge.send(1, frames.ethernet(B, A)) == set(), "the address to lead nowhere")
+    assert controller.bridge(bridge)["in_line"]
+    assert not controller.events("openflow.refused")
 
 
 class TestMirrors:

@@ -56,6 +56,7 @@ class PortPolicies:
             self._params[fabric] = _DEFAULT
         configured = (*params.ports.values(), *params.numbered.values())
         self.checked = any(port.first_hop.checks for port in configured)
+        self._lists = any(port.policy.acl is not None for port in configured)
         self._listeners = {
             numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
         }
@@ -85,12 +86,13 @@ class PortPolicies:
 
     @property
     def trivial(self) -> bool:
-        """Whether all policies are the defaults: no VLANs, mirrors, aggregations and checks."""
+        """Whether all policies are the defaults: no VLANs, lists, mirrors, aggregations, checks."""
         default = PortPolicy()
         return (
             not self.aware
             and not self.checked
             and not self.aggregated
+            and not self._lists
             and all(params.policy == default for params in self._params.values())
             and (not self._listeners and not self.ingress_copies and not self.egress_copies)
         )

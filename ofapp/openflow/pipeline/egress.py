@@ -159,10 +159,11 @@ def entry_groups(
 
 
 def port_groups(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Group]:
-    """The groups of ports, as far as they have one."""
+    """The groups of ports, as far as they have one.
+
+    A port that is shut down has its group, too: a static address may lead there.
+    """
     for port in ports:
-        if not policies.takes_part(port):
-            continue
         if policies.guarded(port):
             to: Bucket = (SetRegister(Register.EGRESS, port), Resubmit(_TABLE))
             yield Group(port_group(port), frozenset({to}))

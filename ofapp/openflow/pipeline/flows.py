@@ -38,7 +38,7 @@ from ofapp.openflow.pipeline.tables import PIPELINE, check
 def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     """All that a switch should hold, innermost first.
 
-    Learned addresses, multicast entries and versions of a fabric's plan are apart.
+    Learned addresses, multicast entries and versions of a fabric's plan are not in it.
     metered: the switch has meters.
     """
     for table in reversed(PIPELINE):

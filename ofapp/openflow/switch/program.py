@@ -1,13 +1,14 @@
 """Complete contents of a switch, and the difference between two such programs.
 
 Learned addresses are not part of it: they come and go by the thousand, each by a separate
-effect.  Of multicast entries only the groups are: their flows never change.
+effect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 from ofapp.bridge.desired import Desired
@@ -21,7 +22,7 @@ from ofapp.openflow.pipeline.egress import entry_groups, port_groups
 from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
 from ofapp.openflow.pipeline.fabric.forwarding import Version, versions
 from ofapp.openflow.pipeline.flood import flood_groups
-from ofapp.openflow.pipeline.flows import desired_flows, version_flows
+from ofapp.openflow.pipeline.flows import desired_flows, entry_flow, version_flows
 from ofapp.openflow.pipeline.meters import desired_meters
 from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.wire.messages import bundle, codec
@@ -196,7 +197,9 @@ def program(
 
     numbers: which group belongs to which multicast entry on that switch.
     """
-    flows = portions.of(desired_flows(desired, metered))
+    keys = desired_entries(desired.entries)
+    entries = (entry_flow(key, numbers.of(key)) for key in keys)
+    flows = portions.of(chain(desired_flows(desired, metered), entries))
     meters = portions.of(desired_meters(desired)) if metered else ()
     fabric: DesiredFabric | None = desired.protocols.get("fabric")
     return Program(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
 
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.fabric.desired import DesiredFabric
@@ -24,10 +23,8 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.admission import TAKEOVER
 from ofapp.openflow.pipeline.chain import ports_of
 from ofapp.openflow.pipeline.entries import GroupNumbers, Key, desired_entries
-from ofapp.openflow.pipeline.flows import entry_flow
 from ofapp.openflow.switch.audit.comparison import (
     flow_changes,
-    identity,
     put_groups_and_meters,
     subjects,
     superfluous,
@@ -158,25 +155,17 @@ class Reconciler:
         desired = self._bridge.desired_as_of_now()(portions)
         installed.removed = 0
         numbers = {key: installed.entries.of(key) for key in desired_entries(desired.entries)}
-        entries = [entry_flow(key, number) for key, number in portions.of(numbers.items())]
         wanted = program(desired, installed.metered, GroupNumbers(numbers), portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)
         fabric: DesiredFabric | None = desired.protocols.get("fabric")
-        want = chain(entries, wanted.all_flows())
-        changes = flow_changes(want, flows, portions, fabric)
+        changes = flow_changes(wanted.all_flows(), flows, portions, fabric)
         changes |= superfluous(wanted, groups, meters)
         late = difference(before, installed.program)
         if len(late) > MOST_LATE:
             raise OvertakenError(
                 "the bridge changes faster than it can be compared with its switch"
             )
-        later = subjects(late)
-        later |= {
-            identity(flow)
-            for flow, number in zip(entries, numbers.values(), strict=True)
-            if ("group", number) in later
-        }
-        for key in later:
+        for key in subjects(late):
             puts.pop(key, None)
             changes.pop(key, None)
         wanted.take_in(before, installed.program, late)

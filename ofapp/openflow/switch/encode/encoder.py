@@ -272,17 +272,15 @@ class Encoder:
         """The group before the flow that leads to it, and after it on the way out."""
         if ports is not None:
             number = self._installed.entries.of(key)
-            known = number in self._installed.program.groups
             message = self._installed.put_groups(
                 entry_groups(self._bridge.port_policies, number, key.vid, ports)
             )
-            return message if known else message + codec.add_flow(flows.entry_flow(key, number))
+            return message + self._installed.put(flows.entry_flow(key, number))
         released = self._installed.entries.release(key)
         if released is None:
             return b""
-        return codec.delete_flow(flows.entry_flow(key, released)) + self._installed.drop_group(
-            released
-        )
+        gone = self._installed.take_out(flows.entry_flow(key, released))
+        return gone + self._installed.drop_group(released)
 
     def _put_static(self, static: PutStatic) -> bytes:
         wanted = [*flows.static_flows(self._bridge.port_policies, static)]

@@ -317,10 +317,14 @@ class Network:
         rest = [SetUnregistered(*key, to) for key, to in switch.groups.items() if len(key) == 2]
         self.handle(bridge.multicast.restore_entries(groups, rest, self.now))  # type: ignore[arg-type]
         bridge.ports.complete = True
-        switch.program(view)
+        self.program(member)
         switch.connected = True
         self.handle(bridge.go_on(self.now))
         self.sweep(member, Occasion.RESTARTED if was_empty else Occasion.CONNECTED)
+
+    def program(self, member: int) -> None:
+        """Program a member's switch as a whole."""
+        self.switches[member].program(self.fabric.view(member))
 
     def sweep(self, member: int, occasion: Occasion) -> None:
         switch, view = self.switches[member], self.fabric.view(member)
