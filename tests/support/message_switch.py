@@ -51,14 +51,15 @@ class RefusedError(AssertionError):
 class MessageSwitch:
     """flows: by key, by table; groups, meters: the octets of their buckets and bands, by number.
 
-    along: learned addresses that were deleted along with a group.
+    along: learned addresses that were deleted along with a group; refused: those that lead to a
+    group that does not exist.  The controller sends them again, when it has looked.
     """
 
     def __init__(self) -> None:
         self.tables: dict[int, dict[Key, Held]] = defaultdict(dict)
         self.groups: dict[int, bytes] = {}
         self.meters: dict[int, bytes] = {}
-        self.along = 0
+        self.along = self.refused = 0
         self._bundle: list[bytes] | None = None
 
     @property
@@ -104,7 +105,9 @@ class MessageSwitch:
         key, new = read_flow(message)
         match, instructions = key[2], new.instructions
         flows = self.tables[table]
-        if command == ofp.OFPFC_ADD:
+        if new.learned and used(instructions).groups - self.groups.keys():
+            self.refused += 1
+        elif command == ofp.OFPFC_ADD:
             self._check(key, instructions)
             flows[key] = new
         elif command == ofp.OFPFC_MODIFY_STRICT:

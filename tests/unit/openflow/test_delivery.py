@@ -163,12 +163,15 @@ class TestReprogramming:
         assert switch.written == [FIRST, SECOND, THIRD]
 
     def test_it_is_done_when_nothing_waits_for_a_barrier_any_more(self, switch: Switch) -> None:
-        switch.put(FIRST, Reprogram(), Barrier(), SECOND)
+        """What is behind the last barrier may lead to groups that it adds."""
+        switch.put(FIRST, Reprogram(), Barrier(), SECOND, Barrier(), THIRD)
         assert (switch.queue.state, switch.written) == (State.BARRIER, [FIRST])
+        switch.answer()
+        assert (switch.queue.state, switch.written) == (State.BARRIER, [FIRST, SECOND])
         switch.answer()
         assert (switch.queue.state, switch.written) == (State.PROGRAMMING, [FIRST, SECOND])
         switch.answer()
-        assert (switch.queue.state, switch.written) == (State.OPEN, [FIRST, SECOND])
+        assert (switch.queue.state, switch.written) == (State.OPEN, [FIRST, SECOND, THIRD])
 
     def test_a_connection_may_end_meanwhile(self, switch: Switch) -> None:
         switch.put(Reprogram(), FIRST)

@@ -94,4 +94,4 @@ def _postpone(step: dict[int, list[Effect]], last: dict[int, list[Effect]]) -> N
     for member, effects in step.items():
         if Reprogram() in effects:
             step[member] = [effect for effect in effects if effect != Reprogram()]
-            last.setdefault(member, []).append(Reprogram())
+            last.setdefault(member, []).insert(0, Reprogram())

@@ -202,8 +202,9 @@ class DeliveryQueue:
 def until_barrier(effects: list[Effect]) -> tuple[list[Effect], list[Effect] | None]:
     """Split effects: those to send now, and those that wait for the switch's barrier reply.
 
-    A `Reprogram` is sent when nothing else waits any more: the bridge is ahead of its switch,
-    and ports would open before others, which must be closed by then, are.
+    A `Reprogram` is sent when no barrier waits any more: the bridge is ahead of its switch, and
+    ports would open before others, which must be closed by then, are.  It is sent before the
+    effects behind the last barrier, which may need its groups.
     """
     at = next((i for i, effect in enumerate(effects) if type(effect) is Barrier), None)
     if at is None:
@@ -211,5 +212,6 @@ def until_barrier(effects: list[Effect]) -> tuple[list[Effect], list[Effect] | N
     now, later = effects[:at], effects[at + 1 :]
     if Reprogram() in now:
         now = [effect for effect in now if effect != Reprogram()]
-        later.append(Reprogram())
+        behind = [at for at, effect in enumerate(later, 1) if type(effect) is Barrier]
+        later.insert(behind[-1] if behind else 0, Reprogram())
     return now, later
