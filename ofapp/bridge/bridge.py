@@ -426,10 +426,6 @@ class Bridge:
         """The part of one port, in its own state or in this one."""
         return Asked(self).port(number, state or self.relay.states.get(number))
 
-    def active_ports(self) -> list[int]:
-        """The numbers of those that are up and take part."""
-        return list(self.relay.states)
-
     def trapping(self) -> Iterator[tuple[int, float]]:
         """The ports whose BPDUs go to the spanning tree, and its hello time in seconds."""
         return Asked(self).trapping()

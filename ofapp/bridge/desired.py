@@ -7,7 +7,6 @@ changes one at a time, so each port is a separate value, computed without the ot
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -109,23 +108,9 @@ class Desired:
         return lags
 
     @property
-    def lldp(self) -> tuple[int, ...]:
-        """The ports of the switch whose LLDP goes to the controller."""
-        ports: tuple[int, ...] = self.protocols["lldp"]
-        return ports
-
-    @property
     def flooded(self) -> frozenset[int]:
         """The ports that frames to unknown destinations leave by."""
         return frozenset(port.number for port in self.ports if port.forwards)
-
-    def static_by_port(self) -> Mapping[int, list[PutStatic]]:
-        """The addresses that do not move, by port."""
-        by_port: dict[int, list[PutStatic]] = defaultdict(list)
-        for static in self.statics:
-            if static.port is not None:
-                by_port[static.port].append(static)
-        return by_port
 
 
 class Parts(Protocol):

@@ -128,9 +128,10 @@ class Protocol(Generic[Section_co]):
         return None
 
     def desired(self, params: BridgeParams) -> object:
-        """Return the input of its table builder, as a frozen value; None for nothing.
+        """Return a tuple of values that a switch is to hold; None for nothing.
 
-        params: the bridge's, or others for a dry run.
+        Each is a frozen value of a kind in `openflow.pipeline.parts`, and an effect when it
+        changes.  params: the bridge's, or others for a dry run.
         """
         return None
 

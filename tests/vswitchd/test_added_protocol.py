@@ -1,8 +1,9 @@
 """A protocol is added to a copy of ofapp, and used through a real switch.
 
-`beacon/` has all of it: a kind of frames, parameters, a stored document, a table, events, a metric,
-a REST resource and a command.  `ENTRIES` is what changes elsewhere: one entry in each list, and its
-import.  *How to add something* in ofapp/README.md explains each.
+`beacon/` has all of it: a kind of frames, parameters, a stored document, a table, a kind of content
+of the switch, events, a metric, a REST resource and a command.  `ENTRIES` is what changes
+elsewhere: one entry in each list, and its import.  *How to add something* in ofapp/README.md
+explains each.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import pytest
 import ofapp
 from tests.support import frames
 from tests.support.controller import Controller
+from tests.support.flows import Flow
 from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
@@ -58,6 +60,12 @@ ENTRIES = (
         "BEACON",
         "openflow.pipeline.beacon import BEACON",
         after="ADMISSION",
+    ),
+    Entry(
+        "openflow/pipeline/parts.py",
+        "KINDS",
+        "ClosedPort: CLOSED",
+        "openflow.pipeline.beacon_kind import CLOSED, ClosedPort",
     ),
     Entry(
         "controller/state/documents.py",
@@ -127,6 +135,10 @@ def heard(controller: Controller, bridge: Bridge) -> dict[str, int]:
     return {port: count for port, count in answer["heard"].items() if count}
 
 
+def _drops(flow: Flow) -> bool:
+    return (flow.table, flow.priority) == (5, 10)
+
+
 def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
     vswitchd: VSwitchd, controller: Controller, tree: Path
 ) -> None:
@@ -141,7 +153,7 @@ def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
     port = controller.get(f"/v1/bridges/{bridge.dpid16}/ports/{name}")
     assert "beacon" in port["held_back"]
 
-    # A parameter: refused by the bounds of its declaration, and set; then the table drops beacons.
+    # A parameter: refused by the bounds of its declaration, and set; then the switch drops beacons.
     path = f"/v1/bridges/{bridge.dpid16}/beacon"
     refused = controller.api("PATCH", path, {"limit": 0})
     assert (refused.status, refused.body["errors"][0]["field"]) == (422, "limit")
@@ -149,7 +161,7 @@ def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
     assert [event["data"] for event in controller.events("beacon.set")] == [{"limit": 2}]
     bridge.inject(1, BEACON)
     wait_for(lambda: controller.events("beacon.closed"), "the port to be closed")
-    wait_for(lambda: any(flow.table == 5 for flow in bridge.flows()), "the table's flows")
+    wait_for(lambda: any(_drops(flow) for flow in bridge.flows()), "the flow that drops them")
     assert bridge.send(1, BEACON) == set()
     assert bridge.send(1, OTHER) == {2, LOCAL}
     assert heard(controller, bridge) == {name: 2}
@@ -162,6 +174,12 @@ def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
     assert heard(controller, bridge) == {name: 2}
     assert bridge.send(1, BEACON) == set()
     assert heard(controller, bridge) == {name: 2}
+
+    # The flow goes with its port, and comes back with it.
+    bridge.del_port(1)
+    wait_for(lambda: not any(_drops(flow) for flow in bridge.flows()), "the flow to go")
+    bridge.add_port(1, name)
+    wait_for(lambda: any(_drops(flow) for flow in bridge.flows()), "the flow to come back")
 
     kinds = controller.get("/v1/events/kinds", kind="beacon")["kinds"]
     assert {"beacon.closed", "beacon.limited"} <= {kind["kind"] for kind in kinds}

@@ -6,9 +6,9 @@ its members.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, SetTrap
 from ofapp.bridge.lldp import Agents, AgentStatus, Local, System
 from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.lldp.information import VlanName
@@ -92,12 +92,13 @@ class LldpOnBridge(Protocol[LldpParams]):
         """The status of each port of the switch where it runs."""
         return self._agents.status(now)
 
-    def desired(self, params: BridgeParams) -> tuple[int, ...]:
-        """The ports of the switch whose LLDP goes to the controller."""
-        if params is self._state.params:
-            return self._agents.ports
-        ports = self._ports.values()
-        return tuple(sorted(port.number for port in ports if _local(params, port) is not None))
+    def desired(self, params: BridgeParams) -> tuple[SetTrap, ...]:
+        """The traps of the ports of the switch whose LLDP goes to the controller."""
+        numbers: Iterable[int] = self._agents.ports
+        if params is not self._state.params:
+            ports = self._ports.values()
+            numbers = sorted(port.number for port in ports if _local(params, port) is not None)
+        return tuple(SetTrap(self.name, number, True) for number in numbers)
 
 
 def _local(params: BridgeParams, port: Port) -> Local | None:

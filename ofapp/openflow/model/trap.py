@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.desired import DesiredPort
 from ofapp.openflow.model.flow import Match
 from ofapp.openflow.model.rule import TableId
 
@@ -86,8 +86,8 @@ class Trap(MeterKind):
     lane: see `Lane`.
     rule: of its flows; None where a table's builder makes these.
     of_port: where the flow is that a port of the bridge has while it is up.
-    of_bridge: where flows are that do not come and go with ports of the bridge, but by effects
-    (`SetTrap`): on ports of the switch, such as members of aggregations.
+        None for a trap of another value, such as an aggregation, or of a port of the switch
+        (`SetTrap`).
     """
 
     feature: int
@@ -96,4 +96,3 @@ class Trap(MeterKind):
     lane: Lane = Lane.FRAMES
     rule: TrapRule | None = None
     of_port: Callable[[DesiredPort], Place | None] | None = None
-    of_bridge: Callable[[Desired], Iterable[Place]] | None = None

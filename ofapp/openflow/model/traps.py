@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.fabric.address import PROBE_DESTINATION, PROBE_TYPE
 from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.first_hop.binding import GuardedPort
@@ -105,7 +105,6 @@ LACP = Trap(
         "it goes nowhere: such frames are never forwarded (802.1AX-2020 6.2.7.1).",
         SLOW_PROTOCOLS,
     ),
-    of_bridge=lambda desired: (place for lag in desired.lags for place in lacp_places(lag)),
     event="lacp",
     what="LACPDUs and markers",
     remedy="See what sends them.",
@@ -125,7 +124,6 @@ LLDP = Trap(
         "the rule for the rest of 01:80:c2:00:00:0x below drops it.",
         NEAREST_BRIDGE,
     ),
-    of_bridge=lambda desired: map(Place, desired.lldp),
     event="lldp",
     what="LLDPDUs",
     remedy="See what sends them.",
@@ -311,11 +309,6 @@ REFUSED = Trap(
 and counted by the flow."""
 
 
-def _where_links_are(desired: Desired) -> Iterator[Place]:
-    fabric: DesiredFabric | None = desired.protocols.get("fabric")
-    return iter(()) if fabric is None else probe_places(fabric)
-
-
 def probe_places(fabric: DesiredFabric) -> Iterator[Place]:
     """The link ports, whose probes are for the controller."""
     return map(Place, fabric.links)
@@ -333,7 +326,6 @@ PROBE = Trap(
         "A probe of a link between members of a fabric: to the controller alone.",
         (Match("eth_dst", PROBE_DESTINATION), Match("eth_type", PROBE_TYPE)),
     ),
-    of_bridge=_where_links_are,
     event="",
 )
 """Probes by which the controller proves the links of a fabric."""

@@ -168,10 +168,6 @@ _BY_GROUP = Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
 
 
 def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    policies = desired.port_policies
-    for static in desired.statics:
-        if static.port is not None:
-            yield from static_destinations(policies, static, static.port)
     if desired.snoops:
         yield _GROUPS
     if metered:

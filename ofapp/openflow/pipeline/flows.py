@@ -1,8 +1,7 @@
 """The flows of each thing a bridge has: what the tables have for it, put together and checked.
 
 A port, an address that does not move, a learned address and a multicast entry each have a function
-here; a switch that is brought in line and a single change use the same one.  No flow leaves this
-package by another way, so that each of them is one of the declared rules.
+here.  No flow leaves this package otherwise, so that each flow is one of the declared rules.
 
 A controller has a thousand switches, and what they hold is mostly the same: flows of equal ports
 are made once, and are the same objects for all.
@@ -35,30 +34,18 @@ from ofapp.openflow.pipeline.table import Ingress
 from ofapp.openflow.pipeline.tables import PIPELINE, check
 
 
-def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    """All that a switch should hold, innermost first.
+def base_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
+    """The flows that depend on parameters and present ports alone, innermost first.
 
-    Learned addresses, multicast entries and versions of a fabric's plan are not in it.
     metered: the switch has meters.
     """
     for table in reversed(PIPELINE):
         yield from _checked(table.flows(desired, metered))
-    for host in desired.protocols["first_hop"]:
-        yield from bound_flows(host)
-    for trap in TRAPS:
-        if trap.of_bridge is not None:
-            yield from (trap_flow(trap, place, metered) for place in trap.of_bridge(desired))
-    statics = desired.static_by_port()
-    for port in desired.ports:
-        yield from port_flows(port, tuple(statics.get(port.number, ())), metered)
 
 
-@lru_cache(1 << 13)
-def port_flows(
-    port: DesiredPort, statics: tuple[PutStatic, ...], metered: bool
-) -> tuple[Flow, ...]:
-    """An up port's flows, the innermost table first; statics: the addresses that are its."""
-    return tuple(_checked(_port_flows(port, statics, metered)))
+def port_flows(port: DesiredPort, metered: bool) -> tuple[Flow, ...]:
+    """An up port's flows, the innermost table first."""
+    return tuple(_checked(_port_flows(port, metered)))
 
 
 @lru_cache(1 << 13)
@@ -122,11 +109,6 @@ def remote_flow(vid: int, mac: int, member: int, ageing_time: int) -> Flow:
     return _check(crossing.remote_flow(vid, mac, member, ageing_time))
 
 
-def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
-    """The flow that drops frames of unknown sources on a port, or (vid) in a VLAN on it."""
-    return _check(source.gate_flow(port, vid, metered))
-
-
 def hold_flow(hold: HoldDown) -> Flow:
     """The flow that holds an address down."""
     return _check(source.hold_flow(hold))
@@ -138,13 +120,11 @@ def entry_flow(key: Key, group: int) -> Flow:
 
 
 def static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
-    """A static or local address's flows; without a port there is nowhere to send to."""
+    """A static or local address's flows; without a port there is nowhere to send to.
+
+    A locked port admits the address in every state of the port.
+    """
     return _checked(_static_flows(policies, static))
-
-
-def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
-    """The flow that admits such an address on its port if that is locked."""
-    return _checked(source.pass_flows(port, static))
 
 
 @lru_cache(1 << 14)
@@ -176,7 +156,7 @@ def learned_flows(
     )
 
 
-def _port_flows(port: DesiredPort, statics: tuple[PutStatic, ...], metered: bool) -> Iterator[Flow]:
+def _port_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
     for trap in TRAPS:
         place = trap.of_port and trap.of_port(port)
         if place and trap.rule is not None:
@@ -186,15 +166,17 @@ def _port_flows(port: DesiredPort, statics: tuple[PutStatic, ...], metered: bool
     onward = TableId.SOURCE.value
     for table in reversed(PIPELINE):
         if table.passes is None:
-            yield from table.port_flows(Ingress(port, statics, metered, onward))
+            yield from table.port_flows(Ingress(port, metered, onward))
         elif table.passes(port, metered):
-            yield from table.port_flows(Ingress(port, statics, metered, onward))
+            yield from table.port_flows(Ingress(port, metered, onward))
             onward = table.id
 
 
 def _static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
     if static.port is not None:
         yield from destination.static_destinations(policies, static, static.port)
+        if policies.policy(static.port).locked:
+            yield source.pass_flow(static, static.port)
     yield source.static_source(static)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.desired import Desired
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
@@ -76,10 +75,6 @@ _RULES = (
 )
 
 
-def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
-    return (flow for lag in desired.lags for flow in lag_flows(lag))
-
-
 def lag_flows(lag: DesiredLag) -> Iterator[Flow]:
     """All flows of one aggregation but its traps; those of its logical port are as any port's."""
     places = tuple(member or lag.number for member in lag.members)
@@ -102,5 +97,4 @@ LAG = Table(
     "Choice of the member by which a frame leaves an aggregation; `reg0` is its "
     "logical port. Exists only with aggregations, and in members of a fabric.",
     _RULES,
-    flows=_bridge_flows,
 )

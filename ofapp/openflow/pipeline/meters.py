@@ -6,11 +6,11 @@ that none can crowd out another.  A meter's number says its port and kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.ports.port import LOCAL_PORT
-from ofapp.openflow.model.flow import Flow, Meter, ToController
+from ofapp.openflow.model.flow import Meter, ToController
 from ofapp.openflow.model.trap import MeterKind, Place, Trap
 from ofapp.openflow.model.traps import (
     ADDRESS,
@@ -25,20 +25,14 @@ from ofapp.openflow.pipeline.acl import acl_meters
 
 _LOCAL = 0xFFFF  # LOCAL's port number is no meter id; OFPP_MAX ports end below
 _OF_PORTS = tuple((trap, trap.of_port) for trap in TRAPS if trap.of_port is not None)
-_OF_BRIDGES = tuple((trap, trap.of_bridge) for trap in TRAPS if trap.of_bridge is not None)
 _KINDS = {kind.meter: kind for kind in LIMITED}
 
 ADDRESS_METER = Meter(ADDRESS.meter << 16, ADDRESS.rate or 0)
 """The meter of a bridge's samples of IP addresses, for all ports together."""
 
 
-def desired_meters(desired: Desired) -> Iterator[Meter]:
-    """The meters that the flows point to."""
-    for port in desired.ports:
-        yield from port_meters(port)
-    for trap, places in _OF_BRIDGES:
-        for place in places(desired):
-            yield trap_meter(trap, place)
+def base_meters(desired: Desired) -> Iterator[Meter]:
+    """The meters that belong to no port."""
     yield ADDRESS_METER
     yield from acl_meters(desired)
 
@@ -63,19 +57,6 @@ def trap_meter(trap: Trap, place: Place) -> Meter:
     """The meter of a trap that is not of the bridge's ports."""
     assert trap.rate is not None
     return Meter(meter_id(place.port, trap), trap.rate)
-
-
-def sighting_meter(port: DesiredPort) -> Meter:
-    """The meter of a port's sightings."""
-    return Meter(meter_id(port.number), port.rate)
-
-
-def metered_by(flows: Iterable[Flow]) -> Iterator[int]:
-    """The meters of the frames that these flows send to the controller."""
-    for flow in flows:
-        for action in flow.actions:
-            if isinstance(action, ToController) and action.meter is not None:
-                yield action.meter
 
 
 def to_controller(port: int, trap: Trap, metered: bool) -> ToController:

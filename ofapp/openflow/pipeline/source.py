@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.fabric.desired import FABRIC_PORT
 from ofapp.bridge.stp import PortState
@@ -134,11 +133,6 @@ _RULES = (
 _TABLE = TableId.SOURCE
 
 
-def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
-    yield from map(static_source, desired.statics)
-    yield from map(hold_flow, desired.holds)
-
-
 def source_flows(ingress: Ingress) -> Iterator[Flow]:
     """The flows for the sources of a port's frames."""
     port, metered = ingress.port, ingress.metered
@@ -155,17 +149,14 @@ def source_flows(ingress: Ingress) -> Iterator[Flow]:
     for vid in port.full_vlans:
         yield gate_flow(port.number, vid, metered)
     if port.policy.locked:
-        for static in ingress.statics:
-            yield from pass_flows(port, static)
         yield Flow(_TABLE, 350, here, Feature.GUARD)
     yield Flow(_TABLE, 100, here, SIGHTING.feature, copy, TableId.DESTINATION)
 
 
-def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
-    """The flow that admits a static address, or the bridge's own, on its port if locked."""
-    if port.policy.locked and port.forwards:
-        match = (in_port(port.number), *static_vlan(static), Match("eth_src", static.mac))
-        yield Flow(_TABLE, 360, match, static_feature(static), (), TableId.DESTINATION)
+def pass_flow(static: PutStatic, port: int) -> Flow:
+    """The flow that admits a static address, or the bridge's own, on its locked port."""
+    match = (in_port(port), *static_vlan(static), Match("eth_src", static.mac))
+    return Flow(_TABLE, 360, match, static_feature(static), (), TableId.DESTINATION)
 
 
 def static_source(static: PutStatic) -> Flow:
@@ -221,7 +212,6 @@ SOURCE = Table(
     "Source addresses: frames from known ones pass; frames from unknown ones "
     "pass, too, with a copy to the controller.",
     _RULES,
-    flows=_bridge_flows,
     port_flows=source_flows,
     passes=lambda _port, _metered: True,
 )

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ofapp.bridge.desired import Desired, DesiredPort
-from ofapp.bridge.effects import PutStatic
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import Rule
 
@@ -18,12 +17,11 @@ from ofapp.openflow.model.rule import Rule
 class Ingress:
     """A port whose frames enter, as one table sees it.
 
-    statics: the port's addresses that do not move; metered: the switch has meters.
+    metered: the switch has meters.
     onward: the next table that the port's frames pass.
     """
 
     port: DesiredPort
-    statics: tuple[PutStatic, ...]
     metered: bool
     onward: int
 
@@ -41,7 +39,8 @@ class Table:
     """One table; a miss is always a declared rule of priority 0.
 
     id: in switches, so it never changes.
-    flows: builds the flows that are not those of one port, for a switch with meters or without.
+    flows: builds the flows of all ports together, for a switch with meters or without.  They follow
+    from parameters and present ports, not from states of ports.
     port_flows: builds those of a port that is learning or forwarding.
     passes: whether a port's frames pass the table on their way to the source table, for a switch
     with meters or without; None for a table that is not on that way.

@@ -7,14 +7,32 @@ Learned addresses are not part of it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
 
 from ofapp.bridge.desired import Desired
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.entries import GroupNumbers
+from ofapp.openflow.pipeline.entries import Key as EntryKey
+from ofapp.openflow.pipeline.part import NOTHING, Key, Part
 from ofapp.openflow.switch.program import Program, program
 from ofapp.openflow.wire.messages import codec
+
+
+class Exchange(NamedTuple):
+    """Messages that put one part in the place of another.
+
+    limits: meters that are added or changed; added: groups, then flows, innermost table first;
+    deleted: flows that are left over, the outermost first; dropped: groups and meters that no flow
+    leads to any more.
+    """
+
+    limits: list[bytes]
+    added: list[bytes]
+    deleted: list[bytes]
+    dropped: list[bytes]
 
 
 class Installed:
@@ -58,20 +76,46 @@ class Installed:
         self.fragments = on
         return codec.read_fragments(on)
 
-    def put(self, flow: Flow) -> bytes:
+    def replace(self, key: Key, part: Part, closes: bool) -> bytes:
+        """Put a part in the place of what was made before for the same value.
+
+        closes: flows that are left over are deleted before others are added; else after that.
+        """
+        limits, added, deleted, dropped = self.exchange(key, part)
+        order = (deleted, limits, added) if closes else (limits, added, deleted)
+        return b"".join([*chain(*order), *dropped])
+
+    def exchange(self, key: Key, part: Part) -> Exchange:
+        """Do the same; gives the messages by what they do."""
+        old, kept = self.program.parts.get(key, NOTHING), {flow.identity for flow in part.flows}
+        left = [flow for flow in old.flows if flow.identity not in kept]
+        left.sort(key=lambda flow: (flow.table, flow.priority))
+        self.program.put_part(key, part)
+        if part.empty and isinstance(key, EntryKey):
+            self.entries.release(key)
+        groups = {group.id for group in old.groups} - {group.id for group in part.groups}
+        meters = {meter.id for meter in old.meters} - {meter.id for meter in part.meters}
+        return Exchange(
+            [*map(self._put_meter, part.meters)],
+            [self.put_groups(part.groups), *map(self._put, part.flows)],
+            [*map(self._take_out, left)],
+            [*map(self._drop_group, sorted(groups)), *map(self._drop_meter, sorted(meters))],
+        )
+
+    def _put(self, flow: Flow) -> bytes:
         """Add or change a flow; one with a hard timeout is also renewed."""
         have = self.program.flows.get(flow.identity)
         if (have is flow or have == flow) and not flow.hard_timeout:
             return b""
-        self.program.flows.put(flow)
+        self.program.flows[flow.identity] = flow
         return codec.add_flow(flow)
 
-    def take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
+    def _take_out(self, flow: Flow) -> bytes:
         """Delete a flow."""
-        if not self.program.flows.take_out(flow):
+        if self.program.flows.pop(flow.identity, None) is None:
             return b""
         self.deleted([flow])
-        return codec.delete_flow(flow, any_serial)
+        return codec.delete_flow(flow)
 
     def deleted(self, flows: Iterable[Flow]) -> None:
         """Expect the reports of flows that are deleted."""
@@ -85,15 +129,17 @@ class Installed:
             if have != group:
                 self.program.groups[group.id] = group
                 messages.append(codec.put_group(group, have is not None))
-                messages += map(self.drop_group, parts_of(have) - parts_of(group))
+                messages += map(self._drop_group, parts_of(have) - parts_of(group))
         return b"".join(messages)
 
-    def drop_group(self, number: int) -> bytes:
+    def _drop_group(self, number: int) -> bytes:
         """Delete a group and its parts."""
-        parts = parts_of(self.program.groups.pop(number, None))
-        return b"".join([codec.delete_group(number), *map(self.drop_group, parts)])
+        group = self.program.groups.pop(number, None)
+        if group is None:
+            return b""
+        return b"".join([codec.delete_group(number), *map(self._drop_group, parts_of(group))])
 
-    def put_meter(self, meter: Meter) -> bytes:
+    def _put_meter(self, meter: Meter) -> bytes:
         """Add or change a meter."""
         have = self.program.meters.get(meter.id)
         if have == meter:
@@ -101,7 +147,7 @@ class Installed:
         self.program.meters[meter.id] = meter
         return codec.make_meter(meter) if have is None else codec.put_meter(meter, exists=True)
 
-    def drop_meter(self, number: int) -> bytes:
+    def _drop_meter(self, number: int) -> bytes:
         """Delete a meter."""
         known = self.program.meters.pop(number, None)
         return b"" if known is None else codec.delete_meter(number)

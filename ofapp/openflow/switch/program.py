@@ -18,96 +18,39 @@ from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Identity, Meter
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.chain import parts_of
-from ofapp.openflow.pipeline.egress import entry_groups, port_groups
-from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
+from ofapp.openflow.pipeline.egress import port_groups
+from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.pipeline.fabric.forwarding import Version, versions
 from ofapp.openflow.pipeline.flood import flood_groups
-from ofapp.openflow.pipeline.flows import desired_flows, entry_flow, version_flows
-from ofapp.openflow.pipeline.meters import desired_meters
+from ofapp.openflow.pipeline.flows import base_flows, version_flows
+from ofapp.openflow.pipeline.meters import base_meters
+from ofapp.openflow.pipeline.part import NOTHING, Context, Key, Part
+from ofapp.openflow.pipeline.parts import items, part_of
 from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.wire.messages import bundle, codec
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_ADDRESSES = ("eth_src", "eth_dst")
-
-
-class Flows(dict[Identity, Flow]):
-    """Flows by their identity, which are found by port or by address, too.
-
-    A bridge of thousands of ports changes one at a time: the flows of that one are found without
-    a search among all flows.  The look-ups are made ready when the first of them is used.
-    """
-
-    _ports: dict[int, dict[Identity, None]] | None = None
-    _addresses: dict[int, dict[Identity, None]]
-
-    def put(self, flow: Flow) -> None:
-        """Add the flow, or put it in the place of the same one."""
-        identity = flow.identity
-        self[identity] = flow
-        if self._ports is not None:
-            self._enter(identity)
-
-    def take_out(self, flow: Flow) -> bool:
-        """Remove the flow, or one with the same identity; returns whether there was one."""
-        identity = flow.identity
-        if self.pop(identity, None) is None:
-            return False
-        if self._ports is not None:
-            for index, key in self._keys(identity):
-                index[key].pop(identity, None)
-                if not index[key]:
-                    del index[key]
-        return True
-
-    def of_port(self, port: int) -> list[Flow]:
-        """The flows that a port has while it is up, by which its frames enter."""
-        return self._look_up(port, by_port=True)
-
-    def of_address(self, address: int) -> list[Flow]:
-        """The flows that match the address, as the source or the destination."""
-        return self._look_up(address, by_port=False)
-
-    def _look_up(self, key: int, by_port: bool) -> list[Flow]:
-        if self._ports is None:
-            self._ports, self._addresses = {}, {}
-            for identity in self:
-                self._enter(identity)
-        index = self._ports if by_port else self._addresses
-        return [self[identity] for identity in index.get(key, ())]
-
-    def _enter(self, identity: Identity) -> None:
-        for index, key in self._keys(identity):
-            index.setdefault(key, {})[identity] = None
-
-    def _keys(self, identity: Identity) -> Iterator[tuple[dict[int, dict[Identity, None]], int]]:
-        table, _, matches = identity
-        assert self._ports is not None
-        for match in matches:
-            if match.field == "in_port" and table != TableId.EGRESS:
-                yield self._ports, match.value
-            elif match.field in _ADDRESSES and match.mask is None:
-                yield self._addresses, match.value
-
 
 @dataclass(frozen=True)
 class Program:
     """Flows by what makes them the same flow, groups and meters by their numbers.
 
+    parts: what was made for each value, by its key; all of it is in `flows`, `groups` and `meters`.
     versions: of a fabric's plan, each of which stands for hundreds of flows that are not in
     `flows`.
     """
 
-    flows: Flows = field(default_factory=Flows)
+    flows: dict[Identity, Flow] = field(default_factory=dict)
     groups: dict[int, Group] = field(default_factory=dict)
     meters: dict[int, Meter] = field(default_factory=dict)
     versions: dict[int, Version] = field(default_factory=dict)
+    parts: dict[Key, Part] = field(default_factory=dict)
 
     def copy(self) -> Program:
         """A copy that later changes do not affect."""
-        return Program(Flows(self.flows), dict(self.groups), dict(self.meters), dict(self.versions))
+        return Program(*(dict(each) for each in vars(self).values()))
 
     def all_flows(self) -> Iterator[Flow]:
         """All flows, those of versions first: other flows lead there."""
@@ -122,10 +65,10 @@ class Program:
             self.versions.update(after.versions)
         for flow in (*changes.flows_added, *changes.flows_changed):
             if not _is_of_version(flow):
-                self.flows.put(flow)
+                self.flows[flow.identity] = flow
         for flow in changes.flows_removed:
             if not _is_of_version(flow):
-                self.flows.take_out(flow)
+                self.flows.pop(flow.identity, None)
         for group in (*changes.groups_added, *changes.groups_changed):
             self.groups[group.id] = group
         for group in changes.groups_removed:
@@ -134,6 +77,17 @@ class Program:
             self.meters[meter.id] = meter
         for meter in changes.meters_removed:
             self.meters.pop(meter.id, None)
+        for key in before.parts.keys() | after.parts.keys():
+            part = after.parts.get(key, NOTHING)
+            if part is not before.parts.get(key, NOTHING):
+                self.put_part(key, part)
+
+    def put_part(self, key: Key, part: Part) -> None:
+        """Note what was made for a value, or that it has nothing any more."""
+        if part.empty:
+            self.parts.pop(key, None)
+        else:
+            self.parts[key] = part
 
 
 def _is_of_version(flow: Flow) -> bool:
@@ -197,17 +151,24 @@ def program(
 
     numbers: which group belongs to which multicast entry on that switch.
     """
-    keys = desired_entries(desired.entries)
-    entries = (entry_flow(key, numbers.of(key)) for key in keys)
-    flows = portions.of(chain(desired_flows(desired, metered), entries))
-    meters = portions.of(desired_meters(desired)) if metered else ()
+    context, policies = Context(desired.port_policies, metered, numbers), desired.port_policies
+    base = chain(flood_groups(policies, desired.flooded), port_groups(policies, desired.numbers))
     fabric: DesiredFabric | None = desired.protocols.get("fabric")
-    return Program(
-        Flows((flow.identity, flow) for flow in flows),
-        {group.id: group for group in portions.of(groups(desired, numbers), work_on)},
-        {meter.id: meter for meter in meters},
+    made = Program(
+        {flow.identity: flow for flow in portions.of(base_flows(desired, metered))},
+        {group.id: group for group in portions.of(base, work_on)},
+        {meter.id: meter for meter in portions.of(base_meters(desired)) if metered},
         {} if fabric is None else versions(fabric),
     )
+    for key, part in portions.of((part_of(item, context) for item in items(desired)), _work_for):
+        made.put_part(key, part)
+        for flow in part.flows:
+            made.flows[flow.identity] = flow
+        for group in part.groups:
+            made.groups[group.id] = group
+        for meter in part.meters:
+            made.meters[meter.id] = meter
+    return made
 
 
 def work_on(group: Group) -> int:
@@ -215,13 +176,11 @@ def work_on(group: Group) -> int:
     return len(group.buckets) + 1
 
 
-def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
-    """The groups that flows point to."""
-    policies = desired.port_policies
-    yield from flood_groups(policies, desired.flooded)
-    yield from port_groups(policies, desired.numbers)
-    for key, ports in desired_entries(desired.entries).items():
-        yield from entry_groups(policies, numbers.of(key), key.vid, ports)
+def _work_for(made: tuple[Key, Part]) -> int:
+    """The work for a part, as a number of flows."""
+    _, part = made
+    work = len(part.flows) + len(part.meters)
+    return work + sum(map(work_on, part.groups)) if part.groups else work
 
 
 def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:

@@ -218,7 +218,7 @@ class History:
                 PortParams(),
             )
         )
-        self.done[-1] += f" {name} {_told(new, PortParams())}"
+        self.done[-1] += f" {name} {_differing(new, PortParams())}"
         return self.set(replace(before, ports={**before.ports, name: new}))
 
     def bridge_params(self) -> list[Effect]:
@@ -243,7 +243,7 @@ class History:
                 replace(before, packet_in_rate=random.choice((100, 1000))),
             )
         )
-        self.done[-1] += f" {_told(new, before)}"
+        self.done[-1] += f" {_differing(new, before)}"
         return self.set(new)
 
     def lag_params(self) -> list[Effect]:
@@ -326,11 +326,11 @@ def _port(number: int, up: bool) -> Port:
     return Port(number, name, 0x02_00_00_00_01_00 | number & 0xFF, up, 1000)
 
 
-def _told(params: Any, other: Any) -> str:
+def _differing(params: Any, other: Any) -> str:
     """The parameters that differ from others."""
     names = [each.name for each in fields(params) if not each.name.startswith("_")]
-    told = {name: getattr(params, name) for name in names}
-    return str({name: value for name, value in told.items() if value != getattr(other, name)})
+    values = {name: getattr(params, name) for name in names}
+    return str({name: value for name, value in values.items() if value != getattr(other, name)})
 
 
 def check(seed: int, changes: int) -> None:

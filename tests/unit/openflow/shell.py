@@ -120,6 +120,9 @@ class Shell:
         _equal("believed groups", believed.groups, wanted.groups)
         _equal("believed meters", believed.meters, wanted.meters)
         _equal("believed versions", believed.versions, wanted.versions)
+        _equal("believed parts", believed.parts, wanted.parts)
+        made = [flow.identity for part in wanted.parts.values() for flow in part.flows]
+        assert len(made) == len({*made}), "two values have the same flow"
 
 
 def _equal(what: str, have: dict[Any, Any], want: dict[Any, Any]) -> None:

@@ -36,6 +36,7 @@ from ofapp.openflow.switch.encode.fabric import version_messages
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.program import difference
 from ofapp.openflow.wire.messages import bundle, codec
+from tests.support.contents import wanted_flows
 from tests.support.fabric import NUMBER, desired_at, graph, link_ports, policies
 from tests.unit.openflow.messages import messages
 
@@ -105,10 +106,10 @@ def test_an_ordinary_bridge_has_none_of_these_flows() -> None:
     plain = edge().desired()
     without = replace(plain, protocols={**plain.protocols, "fabric": None})
     for desired in (plain, without):
-        made = [*flows.desired_flows(desired, True)]
+        made = [*wanted_flows(desired, True)]
         assert not features & {flow.feature for flow in made}
         assert not tables & ({flow.table for flow in made} | {flow.goto for flow in made})
-    assert [*flows.desired_flows(plain, True)] == [*flows.desired_flows(without, True)]
+    assert [*wanted_flows(plain, True)] == [*wanted_flows(without, True)]
 
 
 def test_frames_enter_by_the_last_flow_of_all() -> None:
@@ -197,11 +198,9 @@ def test_a_link_port_comes_and_goes_with_its_probes() -> None:
     assert len(difference(setting.installed.program, setting.wanted)) == 0
     setting.send(SetFabric(replace(setting.fabric, links=(1,), admitted=(1,))))
     assert len(difference(setting.installed.program, setting.wanted)) == 0
-    flows_of = setting.installed.program.flows.of_port
-    admitted = {
-        flow.match[0].value for port in (1, 2, 3) for flow in flows_of(port) if not flow.table
-    }
-    assert admitted == {1}
+    known = setting.installed.program.flows.values()
+    ports = {match.value for flow in known for match in flow.match if match.field == "in_port"}
+    assert ports & {1, 2, 3} == {1}
     probed = {meter for meter in setting.installed.program.meters if meter >> 16 == PROBE.meter}
     assert probed == {PROBE.meter << 16 | 1}
 
@@ -209,7 +208,7 @@ def test_a_link_port_comes_and_goes_with_its_probes() -> None:
 def test_frames_to_unknown_hosts_are_copied_on_edge_ports_alone() -> None:
     storm = PortParams(policy=PortPolicy(storm=Storm(unknown_unicast=10)))
     for options in (None, storm):
-        made = [*flows.desired_flows(desired_at(edge(options), fabric()), metered=True)]
+        made = [*wanted_flows(desired_at(edge(options), fabric()), metered=True)]
         copies = [flow for flow in made if check(flow).name == "remote"]
         assert {flow.match[0].value for flow in copies} == {11, 12}
         misses = [flow for flow in made if _misses(flow)]
@@ -251,7 +250,7 @@ def test_what_members_send_to_an_aggregation_is_set_by_itself() -> None:
 
 
 def test_an_address_that_is_held_down_here_passes_from_its_member() -> None:
-    made = [*flows.desired_flows(desired_at(edge(), fabric()), metered=True)]
+    made = [*wanted_flows(desired_at(edge(), fabric()), metered=True)]
     (passes,) = [
         flow
         for flow in made

@@ -12,13 +12,14 @@ import pytest
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp.bridge.desired import Desired
-from ofapp.bridge.effects import Barrier, Effect, Reprogram, SetGate, SetGroup
+from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.effects import Barrier, Effect, Reprogram, SetGroup
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.controller.bridges.fabric import steps
-from ofapp.openflow.pipeline import destination, flood
-from ofapp.openflow.switch.encode import encoder
+from ofapp.openflow.pipeline import destination, flood, parts
+from ofapp.openflow.pipeline.part import Context, Key, Part
 from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Exchange, Installed
 from ofapp.openflow.switch.queue import delivery
 from tests.support.multicast_frames import packed
 from tests.unit.openflow import fabric_histories, histories
@@ -71,28 +72,32 @@ def removed_ports_stay_in_flood_groups(patch: pytest.MonkeyPatch) -> None:
 
 def a_full_vlan_opens_ports(patch: pytest.MonkeyPatch) -> None:
     """A port that is renewed in the state that the bridge has, and not in the switch's."""
-    renew = Encoder._set_gate
 
-    def renewed(self: Encoder, gate: SetGate) -> bytes:
-        states = [(port, self._bridge.desired_port(port).state) for port in _ports(self, gate)]
-        opened = [self._set_state(port, state) for port, state in states if state is not None]
-        return renew(self, gate) + b"".join(opened)
+    def renewed(self: Encoder, port: int) -> bytes:
+        desired = self._bridge.desired_port(port)
+        return b"" if desired.state is None else self._put(desired)
 
-    patch.setattr(Encoder, "_set_gate", renewed)
-
-
-def _ports(self: Encoder, gate: SetGate) -> Iterable[int]:
-    return self._bridge.active_ports() if gate.port is None else [gate.port]
+    patch.setattr(Encoder, "_renew_port", renewed)
 
 
 def innermost_flows_are_deleted_first(patch: pytest.MonkeyPatch) -> None:
-    outermost_first = Encoder._on
-    patch.setattr(Encoder, "_on", lambda self, port: outermost_first(self, port)[::-1])
+    exchange = Installed.exchange
+
+    def reversed_exchange(self: Installed, key: Key, part: Part) -> Exchange:
+        made = exchange(self, key, part)
+        return made._replace(deleted=made.deleted[::-1])
+
+    patch.setattr(Installed, "exchange", reversed_exchange)
 
 
 def outermost_flows_are_added_first(patch: pytest.MonkeyPatch) -> None:
-    innermost_first = encoder.flows.port_flows
-    patch.setattr(encoder.flows, "port_flows", lambda *of: innermost_first(*of)[::-1])
+    make = parts.KINDS[DesiredPort]
+
+    def made(port: DesiredPort, context: Context) -> Part:
+        part = make.make(port, context)
+        return part._replace(flows=part.flows[::-1])
+
+    patch.setitem(parts.KINDS, DesiredPort, make._replace(make=made))
 
 
 def a_whole_program_overtakes_a_barrier(patch: pytest.MonkeyPatch) -> None:

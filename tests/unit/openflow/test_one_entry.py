@@ -80,17 +80,19 @@ def test_a_kind_of_frames_is_one_entry() -> None:
         from ofapp.api.event_kinds import KINDS
         from ofapp.api.resources.bridge.ports import LimitedKind
         from ofapp.openflow.model.flow import Meter
-        from ofapp.openflow.pipeline.flows import desired_flows
-        from ofapp.openflow.pipeline.meters import desired_meters, meter_id
+        from tests.support.contents import wanted_flows
+        from ofapp.openflow.pipeline.entries import GroupNumbers
+        from ofapp.openflow.pipeline.meters import meter_id
+        from ofapp.openflow.switch.program import program
         from ofapp.openflow.pipeline.tables import check
         from ofapp.openflow.switch.counters.rates import MeterWatch
         from ofapp.openflow.wire.inbox import Frame, Inbox
 
         desired = bridge().desired()
-        flows = [flow for flow in desired_flows(desired, True) if flow.feature == 0x40]
+        flows = [flow for flow in wanted_flows(desired, True) if flow.feature == 0x40]
         assert [check(flow).name for flow in flows] == ["ptp", "ptp"]
         meters = {Meter(meter_id(port, traps.PTP), 15) for port in (1, 2)}
-        assert meters < {*desired_meters(desired)}
+        assert meters < {*program(desired, True, GroupNumbers()).meters.values()}
         assert "ptp" in get_args(LimitedKind)
         assert "ptp.limited" in KINDS and "ptp.limited.cleared" in KINDS
         assert "ptp" in MeterWatch().dropped
@@ -140,13 +142,13 @@ def test_a_table_is_one_module_and_one_entry() -> None:
         )
         from ofapp.bridge.params.params import PortParams
         from ofapp.bridge.params.policy import PortPolicy, Storm
-        from ofapp.openflow.pipeline.flows import desired_flows
+        from tests.support.contents import wanted_flows
 
         policy = PortPolicy(acl="x", storm=Storm(broadcast=5))
         made = bridge(ports={"p1": PortParams(policy=policy)})
         ways = {
             (flow.match[0].value, flow.table): flow.goto
-            for flow in desired_flows(made.desired(), True)
+            for flow in wanted_flows(made.desired(), True)
             if flow.match and flow.match[0].field == "in_port" and flow.goto is not None
         }
         assert (ways[1, 0], ways[1, 20], ways[1, 25], ways[2, 0]) == (20, 25, 30, 40)

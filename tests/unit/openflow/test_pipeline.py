@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+from collections.abc import Callable
 from ipaddress import ip_network
 
 import pytest
@@ -12,7 +13,7 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.desired import Desired
+from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.fabric.plan import plan
 from ofapp.bridge.fabric.update import Content
@@ -36,16 +37,19 @@ from ofapp.openflow.model.trap import Place
 from ofapp.openflow.model.traps import BPDU, LIMITED, SNOOPED, TRAPS, trap_seconds
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.admission import takeover_flow
-from ofapp.openflow.pipeline.entries import Key, key_of
+from ofapp.openflow.pipeline.entries import GroupNumbers, Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
+from ofapp.openflow.pipeline.part import Context, Part
+from ofapp.openflow.pipeline.parts import part_of
 from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
 from ofapp.openflow.switch.audit import comparison
 from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
+from tests.support.contents import wanted_flows
 from tests.support.fabric import desired_at, graph
 from tests.unit.openflow.guarded import guarded
 
@@ -119,7 +123,7 @@ def static_flow() -> Flow:
 def ports_flows(bridge: Bridge, number: int, state: PortState, hello_time: float = 0) -> list[Flow]:
     """Those of one port in a state."""
     port = dataclasses.replace(bridge.desired_port(number, state), hello_time=hello_time)
-    return [*flows.port_flows(port, tuple(bridge.static_on(number)), False)]
+    return [*flows.port_flows(port, False)]
 
 
 def hold(message: bytes) -> FlowStats:
@@ -145,7 +149,7 @@ class TestTraps:
         assert trap_seconds(made.desired_port(1).hello_time) == seconds
         assert seconds + 1 <= (3 - 1) * hello + 3 - 2
         assert trap_seconds(made.desired_port(LOCAL_PORT).hello_time) == 0
-        traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature == BPDU.feature]
+        traps = [f for f in wanted_flows(made.desired(), True) if f.feature == BPDU.feature]
         assert [flow.hard_timeout for flow in traps] == [seconds]
         assert [*Encoder(made, Installed(True)).renewals()] == [codec.add_flow(traps[0])]
 
@@ -173,22 +177,20 @@ class TestEgress:
         policy = dataclasses.replace(PortPolicy(), **{name: not getattr(PortPolicy(), name)})
         made = Bridge(1, BridgeParams(ports={"p1": PortParams(policy=policy)}))
         made.set_ports([Port(1, "p1", 1, True)], 0.0)
-        tables = {flow.table for flow in flows.desired_flows(made.desired(), True)}
+        tables = {flow.table for flow in wanted_flows(made.desired(), True)}
         assert TableId.EGRESS in tables
 
     def test_no_other_option_costs_the_egress_table(self) -> None:
         policy = PortPolicy(learning=False, locked=True, sticky=True, acl="x", storm=Storm(1, 2, 3))
         made = Bridge(1, BridgeParams(ports={"p1": PortParams(policy=policy)}))
         made.set_ports([Port(1, "p1", 1, True)], 0.0)
-        tables = {flow.table for flow in flows.desired_flows(made.desired(), True)}
+        tables = {flow.table for flow in wanted_flows(made.desired(), True)}
         assert TableId.EGRESS not in tables
 
 
 class TestDeclaration:
     def test_every_flow_of_a_bridge_is_declared(self) -> None:
-        used = {
-            (flow.table, check(flow).name) for flow in flows.desired_flows(bridge().desired(), True)
-        }
+        used = {(flow.table, check(flow).name) for flow in wanted_flows(bridge().desired(), True)}
         used |= {(flow.table, check(flow).name) for flow in flows.learned_flows(1, 0, 5, 1, 300)}
         group4, group6, source4, source6 = (
             bytes([239, 1, 1, 1]),
@@ -205,8 +207,8 @@ class TestDeclaration:
             *ports_flows(bridge(), 1, PortState.LEARNING),
             *snooping_flows(),
             flows.trap_flow(SNOOPED, Place(1), True),
-            *flows.desired_flows(everything().desired(), True),
-            *flows.desired_flows(guarded().desired(), True),
+            *wanted_flows(everything().desired(), True),
+            *wanted_flows(guarded().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
             *Installed(metered=True).wanted(member_of_a_fabric()).all_flows(),
@@ -261,14 +263,14 @@ class TestDeclaration:
 class TestReconcile:
     @pytest.mark.parametrize("metered", [True, False])
     def test_a_switch_in_line_is_left_alone(self, metered: bool) -> None:
-        desired = list(flows.desired_flows(bridge().desired(), metered))
+        desired = list(wanted_flows(bridge().desired(), metered))
         held = [hold(codec.add_flow(flow)) for flow in desired]
         assert comparison.flow_changes(desired, held) == {}
 
     def test_a_field_order_of_its_own_is_no_difference(self) -> None:
         (wanted,) = (
             flow
-            for flow in flows.desired_flows(bridge().desired(), True)
+            for flow in wanted_flows(bridge().desired(), True)
             if check(flow).name == "bpdu-pass" and flow.match[0].value == 1
         )
         held = hold(codec.add_flow(wanted))
@@ -276,7 +278,7 @@ class TestReconcile:
         assert comparison.flow_changes([wanted], [turned]) == {}
 
     def test_what_is_missing_is_added_before_what_is_superfluous_goes(self) -> None:
-        desired = list(flows.desired_flows(bridge().desired(), True))
+        desired = list(wanted_flows(bridge().desired(), True))
         stale = hold(codec.add_flow(ports_flows(bridge(), 9, PortState.FORWARDING)[0]))
         held = [hold(codec.add_flow(flow)) for flow in desired[1:]]
         added, removed = comparison.flow_changes(desired, [*held, stale]).values()
@@ -323,6 +325,22 @@ class TestReconcile:
 
 def test_equal_ports_of_two_bridges_have_the_same_flows_made_once() -> None:
     ports = [made.desired_port(1, PortState.FORWARDING) for made in (bridge(), bridge())]
-    assert flows.port_flows(ports[0], (), True) is flows.port_flows(ports[1], (), True)
+    assert _part(ports[0]) is _part(ports[1])
     elsewhere = dataclasses.replace(ports[0], copies=(9,))
-    assert flows.port_flows(elsewhere, (), True) != flows.port_flows(ports[0], (), True)
+    assert _part(elsewhere) != _part(ports[0])
+
+
+def _part(port: DesiredPort) -> Part:
+    context = Context(bridge().port_policies, True, GroupNumbers())
+    return part_of(port, context)[1]
+
+
+@pytest.mark.parametrize("make", [bridge, everything, guarded])
+def test_the_base_is_the_same_in_all_states_of_ports(make: Callable[[], Bridge]) -> None:
+    """A port may open without any other change."""
+    made = make()
+    base = {*flows.base_flows(made.desired(), True)}
+    there = made.lags.physical(made.ports)
+    made.put_ports([dataclasses.replace(port, up=False) for port in there], 1.0)
+    assert not made.desired().ports
+    assert {*flows.base_flows(made.desired(), True)} == base

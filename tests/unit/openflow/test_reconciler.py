@@ -27,10 +27,12 @@ from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.vlan import access
 from ofapp.common.portions import PORTION, Portions
 from ofapp.openflow.model.cookie import Feature, parse_cookie
-from ofapp.openflow.model.flow import Flow, Group
+from ofapp.openflow.model.flow import Group
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import flows as pipeline
 from ofapp.openflow.pipeline.entries import GroupNumbers
+from ofapp.openflow.pipeline.part import NOTHING
+from ofapp.openflow.pipeline.parts import port_key
 from ofapp.openflow.switch.audit import comparison, reconciler
 from ofapp.openflow.switch.audit.reconciler import MOST_LATE, OvertakenError, Reconciler
 from ofapp.openflow.switch.program import program
@@ -312,8 +314,8 @@ def test_a_bridge_that_never_rests_is_brought_in_line_all_the_same() -> None:
 
 
 def _of_port(setting: Setting, number: int) -> set[tuple[int, int, bytes]]:
-    flows: list[Flow] = setting.installed.program.flows.of_port(number)
-    return set(map(comparison.identity, flows))
+    part = setting.installed.program.parts.get(port_key(number), NOTHING)
+    return set(map(comparison.identity, part.flows))
 
 
 def test_a_configuration_for_many_ports_is_foreseen_done_and_counted_in_portions(

@@ -36,10 +36,10 @@ def test_what_is_behind_a_barrier_waits_for_it() -> None:
     assert until_barrier([A, Barrier(), B, Barrier(), C]) == ([A], [B, Barrier(), C])
 
 
-def test_what_makes_the_switch_as_the_bridge_is_now_comes_last_of_all() -> None:
+def test_what_makes_the_switch_as_the_bridge_is_now_comes_after_the_last_barrier() -> None:
     left: list[Effect] | None = [A, Reprogram(), Barrier(), B, Barrier(), C]
     parts = []
     while left is not None:
         now, left = until_barrier(left)
         parts.append(now)
-    assert parts == [[A], [B], [C, Reprogram()]]
+    assert parts == [[A], [B], [Reprogram(), C]]

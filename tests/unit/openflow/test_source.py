@@ -18,6 +18,7 @@ from ofapp.openflow.pipeline.tables import check
 from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
+from tests.support.contents import wanted_flows
 from tests.unit.openflow.guarded import HELD, guarded
 
 STATIC = 0x02000000000A
@@ -25,7 +26,7 @@ STATIC = 0x02000000000A
 
 def names(bridge: Bridge) -> set[tuple[str, int | None]]:
     """(rule, ingress port) of the source table's flows."""
-    wanted = flows.desired_flows(bridge.desired(), True)
+    wanted = wanted_flows(bridge.desired(), True)
     return {(check(flow).name, _in_port(flow)) for flow in wanted if flow.table == TableId.SOURCE}
 
 
@@ -56,7 +57,7 @@ def test_each_guard_has_its_flows() -> None:
     assert ("locked-static", 3) in found
     assert ("held", None) in found
     assert {rule for rule, port in found if port == 4} == {"miss"}
-    quiet = [flow for flow in flows.desired_flows(guarded().desired(), True) if _in_port(flow) == 4]
+    quiet = [flow for flow in wanted_flows(guarded().desired(), True) if _in_port(flow) == 4]
     miss = next(flow for flow in quiet if flow.table == TableId.SOURCE)
     assert (miss.actions, miss.goto) == ((), TableId.DESTINATION)
 

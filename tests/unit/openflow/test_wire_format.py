@@ -28,6 +28,7 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
+from ofapp.openflow.pipeline.source import gate_flow, pass_flow
 from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
@@ -110,7 +111,10 @@ def lines() -> Iterator[str]:
             for port in bridge.ports:
                 if bridge.port_policies.takes_part(port.number):
                     desired = bridge.desired_port(port.number, state)
-                    of_port = flows.port_flows(desired, tuple(bridge.static_on(port.number)), True)
+                    of_port = [*flows.port_flows(desired, True)]
+                    if desired.forwards:
+                        static = bridge.static_on(port.number)
+                        of_port += (pass_flow(each, port.number) for each in static)
                     # IGMP and MLD come to the controller in every state
                     yield from sorted(
                         dump(flow) for flow in of_port if NAMES[flow.table] != "snoop"
@@ -119,7 +123,7 @@ def lines() -> Iterator[str]:
     yield from map(dump, flows.learned_flows(1, 7, HOST, 5, 300))
     yield from map(dump, flows.learned_flows(1, 0, HOST, 5, None))
     yield dump(flows.hold_flow(HoldDown(7, HOST, 60, 1, 2)))
-    yield from (dump(flows.gate_flow(3, vid, True)) for vid in (None, 7))
+    yield from (dump(gate_flow(3, vid, True)) for vid in (None, 7))
     yield from map(dump, (lease_flow(5, 6), mark_flow(7)))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import Asked, Desired, DesiredPort
-from ofapp.bridge.effects import Effect, ForFabric, PutStatic
+from ofapp.bridge.effects import Effect, ForFabric
 from ofapp.bridge.event import Event
 from ofapp.bridge.fabric.desired import FABRIC_PORT
 from ofapp.bridge.fabric.events import NO_NUMBER
@@ -256,11 +256,6 @@ class MemberBridge:
         known = self._places.number(self.member, number) or 0
         return self._projection.port(self._bridge.desired_port(known, state), number)
 
-    def active_ports(self) -> list[int]:
-        """The numbers of ports that are up and take part."""
-        numbers = (self._places.on(self.member, port) for port in self._bridge.relay.states)
-        return [number for number in numbers if number is not None]
-
     def trapping(self) -> Iterator[tuple[int, float]]:
         """The ports whose BPDUs go to the spanning tree, and its hello time.
 
@@ -271,12 +266,6 @@ class MemberBridge:
             number = self._places.on(self.member, port)
             if number is not None:
                 yield number, hello_time
-
-    def static_on(self, port: int) -> list[PutStatic]:
-        """The only addresses that may send on a locked port; none for other ports."""
-        number = self._places.number(self.member, port)
-        statics = [] if number is None else self._bridge.static_on(number)
-        return [replace(static, port=port) for static in statics]
 
     def sighting_rate(self, port: int) -> int:
         """Frames of unknown sources a second that a port may send to the controller now."""

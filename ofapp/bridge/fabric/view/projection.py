@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
 from ofapp.bridge.fabric.view.places import Places
+from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.policies import PortPolicies
@@ -52,45 +56,50 @@ class Projection:
 
     def whole(self, desired: Desired, policies: PortPolicies, fabric: DesiredFabric) -> Desired:
         """The complete value; `desired` has the member's ports."""
-        places, member = self._places, self._member
-        protocols = dict(desired.protocols)
-        if desired.snoops:
-            protocols["multicast"] = tuple(map(self._entry, desired.entries))
-        parts = [places.lag_parts(lag).get(member) for lag in desired.lags]
-        protocols["lags"] = tuple(part for part in parts if part is not None)
-        protocols["lldp"] = self._numbers(desired.lldp)
-        protocols["first_hop"] = tuple(
-            replace(host, port=number)
-            for host in protocols["first_hop"]
-            if (number := places.on(member, host.port)) is not None
-        )
-        ports = [
-            self.port(port, number)
-            for port in desired.ports
-            if (number := places.on(member, port.number)) is not None
-        ]
+        protocols = {
+            name: self._items(value) if isinstance(value, tuple) else value
+            for name, value in desired.protocols.items()
+        }
         return replace(
             desired,
             port_policies=policies,
             numbers=(*self._numbers(desired.numbers), FABRIC_PORT),
-            ports=(*ports, FABRIC),
-            statics=tuple(
-                replace(static, port=static.port and places.on(member, static.port))
-                for static in desired.statics
-            ),
-            holds=tuple(places.hold(member, held) for held in desired.holds),
+            ports=(*self._items(desired.ports), FABRIC),
+            statics=self._items(desired.statics),
+            holds=self._items(desired.holds),
             mirrors={
                 name: number
                 for name, port in desired.mirrors.items()
-                if (number := places.on(member, port)) is not None
+                if (number := self._places.on(self._member, port)) is not None
             },
             protocols={**protocols, "fabric": fabric},
         )
 
-    def _entry(self, entry: SetGroup | SetUnregistered) -> SetGroup | SetUnregistered:
-        if entry.ports is None:
-            return entry
-        return entry._replace(ports=self._places.towards(self._member, entry.ports))
+    def item(self, value: Any) -> Any:
+        """One value, as the member has it; None for a value that the member does not have.
+
+        A value of a kind that is not named here has a `port`, and is where the port is.
+        """
+        places, member = self._places, self._member
+        match value:
+            case SetUnregistered(ports=None):
+                return value
+            case SetGroup() | SetUnregistered():
+                return value._replace(ports=places.towards(member, value.ports or ()))
+            case DesiredLag():
+                return places.lag_parts(value).get(member)
+            case HoldDown():
+                return places.hold(member, value)
+            case PutStatic():
+                return replace(value, port=value.port and places.on(member, value.port))
+            case DesiredPort():
+                number = places.on(member, value.number)
+                return None if number is None else self.port(value, number)
+        number = places.on(member, value.port)
+        return None if number is None else replace(value, port=number)
+
+    def _items(self, values: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(item for item in map(self.item, values) if item is not None)
 
     def _numbers(self, ports: tuple[int, ...]) -> tuple[int, ...]:
         numbers = (self._places.on(self._member, port) for port in ports)

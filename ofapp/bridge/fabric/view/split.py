@@ -7,7 +7,7 @@ begins when all connected members of the one before have carried theirs out.  No
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from ofapp.bridge.fabric.desired import FABRIC_PORT
 from ofapp.bridge.fabric.effects import FlushRemote, SetShared
 from ofapp.bridge.fabric.view.conversations import Conversations
 from ofapp.bridge.fabric.view.places import Places
+from ofapp.bridge.fabric.view.projection import Projection
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import SetPortState
@@ -83,7 +84,7 @@ class Split:
             if kind is Barrier:
                 self._end_step()
             elif kind not in NOTICES:
-                RULES[kind](self, effect)
+                RULES.get(kind, Split._item)(self, effect)
         return [*self._steps, self._step]
 
     def _end_step(self) -> None:
@@ -135,9 +136,7 @@ class Split:
             self._add(self._conversations.remove_everywhere(effect.mac))
         else:
             self._add(self._conversations.remove((effect.vid, effect.mac)))
-        for member in self._places.members:
-            number = None if effect.port is None else self._places.on(member, effect.port)
-            self._step[member].append(replace(effect, port=number))
+        self._item(effect)
 
     def _remove_static(self, effect: RemoveStatic) -> None:
         if effect.vid is None:
@@ -173,14 +172,6 @@ class Split:
                 self._flooded[member] = flooded
                 self._step[member].append(SetFlood(flooded))
                 self._unconfirmed.add(member)
-
-    def _set_entry(self, effect: SetGroup | SetUnregistered) -> None:
-        for member in self._places.members:
-            if effect.ports is None:
-                self._step[member].append(effect)
-            else:
-                ports = self._places.towards(member, effect.ports)
-                self._step[member].append(effect._replace(ports=ports))
 
     def _set_lag(self, effect: SetLag) -> None:
         """Set an aggregation, in an order by which no frame leaves by it at two members.
@@ -230,18 +221,14 @@ class Split:
         return changed
 
     def _set_bound_host(self, effect: SetBoundHost) -> None:
-        for member, number in self._places.of(effect.host.port):
-            self._step[member].append(SetBoundHost(replace(effect.host, port=number)))
+        for member, host in self._items(effect.host):
+            self._step[member].append(SetBoundHost(host))
 
     def _set_gate(self, effect: SetGate) -> None:
         if effect.port is None:
             self._to_all(effect)
         else:
             self._of_port(effect)
-
-    def _hold_down(self, effect: HoldDown) -> None:
-        for member in self._places.members:
-            self._step[member].append(self._places.hold(member, effect))
 
     def _flush(self, effect: Flush) -> None:
         if effect.port is None:
@@ -266,6 +253,17 @@ class Split:
         if isinstance(effect.effect, RemoveDestination):  # a host that this member has aged out
             vid, mac, _ = effect.effect
             self._add(self._conversations.remove((vid, mac), effect.member))
+
+    def _item(self, value: Any) -> None:
+        """A value that is content of a switch (see `Projection.item`)."""
+        for member, item in self._items(value):
+            self._step[member].append(item)
+
+    def _items(self, value: Any) -> Iterator[tuple[int, Any]]:
+        for member in self._places.members:
+            item = Projection(self._places, member).item(value)
+            if item is not None:
+                yield member, item
 
     def _to_all(self, effect: Effect) -> None:
         for member in self._places.members:
@@ -294,21 +292,21 @@ RULES: Mapping[type[Any], Callable[[Split, Any], None]] = {
     SetPortState: Split._of_port,
     ClosePort: Split._of_port,
     SetRate: Split._of_port,
-    SetTrap: Split._of_port,
+    SetTrap: Split._item,
     ForwardFrame: Split._of_one_port,
     SendFrame: Split._send_frame,
-    SetGroup: Split._set_entry,
-    SetUnregistered: Split._set_entry,
+    SetGroup: Split._item,
+    SetUnregistered: Split._item,
     RemoveGroup: Split._to_all,
     SetFlood: Split._set_flood,
     SetLag: Split._set_lag,
     SetBoundHost: Split._set_bound_host,
     SetGate: Split._set_gate,
-    HoldDown: Split._hold_down,
+    HoldDown: Split._item,
     LetGo: Split._to_all,
     Flush: Split._flush,
     Reprogram: Split._to_all,
     LookAgain: Split._to_all,
     OnMember: Split._on_member,
 }
-"""The rule of each effect that members carry out."""
+"""The rule of each effect that members carry out; of others see `Projection.item`."""

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ofapp.bridge.desired import Desired
 from ofapp.bridge.fabric.address import ANY_WAY, DETOUR, LEAF, to_member, to_tree
 from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
 from ofapp.bridge.fabric.plan import Part
@@ -47,7 +46,6 @@ from ofapp.openflow.pipeline.fabric.crossing import (
     TO_MEMBER,
     crossing_flows,
     entry_flow,
-    shared_flows,
 )
 from ofapp.openflow.pipeline.table import Table
 
@@ -318,14 +316,6 @@ def _hop_flows() -> Iterator[Flow]:
     yield Flow(TableId.HOP, 300, (of_tree, none), Feature.FABRIC, around)
 
 
-def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
-    fabric: DesiredFabric | None = desired.protocols.get("fabric")
-    if fabric is not None:
-        for lag, members in sorted(fabric.shared.items()):
-            yield from shared_flows(lag, members)
-        yield from fabric_flows(fabric)
-
-
 FABRIC = Table(
     TableId.FABRIC,
     "fabric",
@@ -334,7 +324,6 @@ FABRIC = Table(
     "or the root (two octets), and flags: 1 for a frame from an isolated port, 2 for a frame of a "
     "tree on a detour, 4 for one to a member that does not hold the tree.",
     _FABRIC_RULES,
-    flows=_bridge_flows,
 )
 HOP = Table(
     TableId.HOP,

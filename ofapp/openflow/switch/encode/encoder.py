@@ -11,23 +11,19 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.effects import (
     NOTICES,
     Barrier,
-    ClosePort,
     Effect,
     Flush,
     ForwardFrame,
-    HoldDown,
     InstallDestination,
     InstallEntry,
     InstallSticky,
-    LetGo,
     LookAgain,
-    PutStatic,
     RemoveDestination,
     RemoveSource,
-    RemoveStatic,
     Reprogram,
     SendFrame,
     SetBoundHost,
@@ -35,33 +31,22 @@ from ofapp.bridge.effects import (
     SetGate,
     SetLag,
     SetRate,
-    SetTrap,
 )
 from ofapp.bridge.event import Event
-from ofapp.bridge.fabric.effects import (
-    FlushRemote,
-    PutRemote,
-    RemoveRemote,
-    SetFabric,
-    SetShared,
-)
-from ofapp.bridge.first_hop.binding import BoundHost
-from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
-from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote, SetFabric
+from ofapp.bridge.stp import SetPortState
 from ofapp.common.portions import AT_ONCE, PORTION, Portions
-from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import Action, Flow, Match, in_port, vlan
+from ofapp.openflow.model.flow import Action, Match, vlan
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.trap import Place
-from ofapp.openflow.model.traps import BPDU, LACP, OF_PORTS, TRAPS, lacp_places, trap_seconds
-from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.model.traps import BPDU, trap_seconds
+from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.admission import ingress_marks
 from ofapp.openflow.pipeline.away import PRESENT
-from ofapp.openflow.pipeline.egress import entry_groups
-from ofapp.openflow.pipeline.entries import Key, entry_of, key_of
 from ofapp.openflow.pipeline.flood import flood_groups
 from ofapp.openflow.pipeline.group_numbers import port_group
+from ofapp.openflow.pipeline.part import Context
+from ofapp.openflow.pipeline.parts import KINDS, part_of, port_key
 from ofapp.openflow.switch.encode.fabric import FabricWriter, RemoteWriter
 from ofapp.openflow.switch.encode.learned import LearnedWriter
 from ofapp.openflow.switch.installed import Installed
@@ -78,13 +63,6 @@ flow, and every flow with an idle timeout.  With 100,000 hosts that takes millis
 without bundles it does so after every 50 messages [measured].
 """
 
-_TRAPS = {trap.name: trap for trap in TRAPS}
-_NOT_OF_PORT = {
-    *(Feature.LAG, Feature.BINDING, Feature.FABRIC, Feature.VERSION),
-    *(trap.feature for trap in TRAPS if trap.of_bridge),
-}
-"""Features of flows that match a port and stay when it closes: of the switch's ports, and of hosts.
-"""
 _OPENED, _COMMITTED = bundle.frame(bundle.LEARNED)
 _Writers = dict[type[Effect], Callable[[Any], bytes]]
 
@@ -153,47 +131,29 @@ class Encoder:
             case Reprogram():
                 return self.reprogramming()(AT_ONCE)
             case SetPortState(port, state):
-                return self._set_state(port, state)
-            case ClosePort(port):
-                return self._close(port)
+                return self._put(self._bridge.desired_port(port, state))
+            case SetRate(port):
+                return self._renew_port(port)
+            case SetGate():
+                return self._set_gate(effect)
+            case SetBoundHost(host):
+                return self._put(host)
+            case SetLag(lag):
+                return self._put(lag)
+            case _ if type(effect) in KINDS:
+                return self._put(effect)
             case SendFrame(ports, frame, bpdu):
                 if bpdu:
                     self._bpdus += [(port, bpdu) for port in ports]
                 return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
             case ForwardFrame(port, frame):
                 return codec.forward_frame(port, self._marks(port), frame)
-            case SetBoundHost(host):
-                return self._set_bound_host(host)
-            case SetLag(lag):
-                return self._set_lag(lag)
-            case SetTrap(kind, port, on):
-                return self._set_trap(kind, port, on)
             case SetFabric(fabric):
-                return self._fabric.set(fabric)
-            case SetShared(lag, members):
-                return self._fabric.share(lag, members)
+                return self._fabric.set(fabric, self._context())
             case FlushRemote():
                 return self._fabric.flush(effect)
-            case SetGroup() | SetUnregistered():
-                return self._set_entry(*entry_of(effect))
-            case RemoveGroup(vid, group, sender):
-                return self._set_entry(key_of(vid, group, sender), None)
-            case PutStatic():
-                return self._put_static(effect)
-            case RemoveStatic(mac, vid):
-                return b"".join(map(self._installed.take_out, self._installed_static(mac, vid)))
             case Flush():
                 return self._flush(effect)
-            case SetGate():
-                return self._set_gate(effect)
-            case SetRate(port):
-                return self._set_rate(port)
-            case HoldDown():
-                return self._installed.put(flows.hold_flow(effect))
-            case LetGo(vid, mac):
-                return self._installed.take_out(
-                    flows.hold_flow(HoldDown(vid, mac, 0, 0, 0)), any_serial=True
-                )
             case _:
                 raise TypeError(f"{effect!r} has no message")
 
@@ -240,132 +200,32 @@ class Encoder:
         self._installed.flooded = ports
         return self._installed.put_groups(flood_groups(self._bridge.port_policies, ports, touched))
 
-    def _set_state(self, port: int, state: PortState) -> bytes:
-        """Delete before adding, from the outermost table on, so that no frame is half-way in."""
-        desired = self._bridge.desired_port(port, state)
-        wanted = [
-            *flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._installed.metered)
-        ]
-        kept = {flow.identity for flow in wanted}
-        messages = [
-            self._installed.take_out(flow) for flow in self._on(port) if flow.identity not in kept
-        ]
-        if self._installed.metered:
-            messages += map(self._installed.put_meter, meters.port_meters(desired))
-        return b"".join([*messages, *map(self._installed.put, wanted)])
+    def _put(self, value: Any) -> bytes:
+        """Put what is made for a value in the place of what was made before."""
+        closes = KINDS[type(value)].closes
+        return self._installed.replace(*part_of(value, self._context()), closes)
 
-    def _close(self, port: int) -> bytes:
-        messages = [*map(self._installed.take_out, self._on(port))]
-        messages += [self._installed.drop_meter(meters.meter_id(port, kind)) for kind in OF_PORTS]
-        return b"".join(messages)
+    def _context(self) -> Context:
+        installed = self._installed
+        return Context(self._bridge.port_policies, installed.metered, installed.entries)
 
-    def _on(self, port: int) -> list[Flow]:
-        """The flows that come and go with a port of the bridge."""
-        flows = (
-            flow
-            for flow in self._installed.program.flows.of_port(port)
-            if flow.feature not in _NOT_OF_PORT
-        )
-        return sorted(flows, key=lambda flow: (flow.table, flow.priority))
-
-    def _set_entry(self, key: Key, ports: frozenset[int] | None) -> bytes:
-        """The group before the flow that leads to it, and after it on the way out."""
-        if ports is not None:
-            number = self._installed.entries.of(key)
-            message = self._installed.put_groups(
-                entry_groups(self._bridge.port_policies, number, key.vid, ports)
-            )
-            return message + self._installed.put(flows.entry_flow(key, number))
-        released = self._installed.entries.release(key)
-        if released is None:
+    def _renew_port(self, port: int) -> bytes:
+        """Renew a port in the state that the switch has, which the bridge's may be ahead of."""
+        there = self._installed.program.parts.get(port_key(port))
+        if there is None:
             return b""
-        gone = self._installed.take_out(flows.entry_flow(key, released))
-        return gone + self._installed.drop_group(released)
+        return self._put(self._bridge.desired_port(port, there.value.state))
 
-    def _put_static(self, static: PutStatic) -> bytes:
-        wanted = [*flows.static_flows(self._bridge.port_policies, static)]
-        if static.port is not None and self._bridge.port_policies.policy(static.port).locked:
-            wanted += flows.pass_flows(self._bridge.desired_port(static.port), static)
-        kept = {flow.identity for flow in wanted}
-        old = [
-            flow
-            for flow in self._installed_static(static.mac, static.vid)
-            if flow.identity not in kept
-        ]
-        return b"".join([*map(self._installed.put, wanted), *map(self._installed.take_out, old)])
-
-    def _set_bound_host(self, host: BoundHost) -> bytes:
-        """Add before deleting: an address that the host keeps is never refused."""
-        wanted = [*flows.bound_flows(host)]
-        kept = {flow.identity for flow in wanted}
-        here = {in_port(host.port), vlan(host.vid)}
-        old = [
-            flow
-            for flow in self._installed.program.flows.of_address(host.mac)
-            if flow.feature is Feature.BINDING
-            and flow.identity not in kept
-            and here.issubset(flow.match)
-        ]
-        return b"".join([*map(self._installed.put, wanted), *map(self._installed.take_out, old)])
+    def _set_gate(self, gate: SetGate) -> bytes:
+        """A port drops frames of unknown sources, or no longer; of a VLAN all its ports do."""
+        parts = self._installed.program.parts.values()
+        every = [part.value.number for part in parts if type(part.value) is DesiredPort]
+        ports = every if gate.port is None else [gate.port]
+        return b"".join(map(self._renew_port, ports))
 
     def _marks(self, port: int) -> tuple[Action, ...]:
         """The registers of a frame that the controller forwards."""
         return tuple(ingress_marks(self._bridge.desired_port(port)))
-
-    def _set_gate(self, gate: SetGate) -> bytes:
-        messages = []
-        for port in self._bridge.active_ports() if gate.port is None else [gate.port]:
-            flow = flows.gate_flow(port, gate.vid, self._installed.metered)
-            desired = self._bridge.desired_port(port)
-            full = desired.full if gate.vid is None else gate.vid in desired.full_vlans
-            wanted = full and desired.forwards
-            messages.append(self._installed.put(flow) if wanted else self._installed.take_out(flow))
-        return b"".join(messages)
-
-    def _set_lag(self, lag: DesiredLag) -> bytes:
-        """Delete before adding: no frame of a former member enters any more."""
-        wanted = [*flows.lag_flows(lag, self._installed.metered)]
-        kept = {flow.identity for flow in wanted}
-        old = [
-            flow
-            for flow in self._installed.program.flows.values()
-            if flow.feature in (Feature.LAG, LACP.feature) and flow.serial == lag.number
-        ]
-        gone = [flow for flow in old if flow.identity not in kept]
-        messages = [*map(self._installed.take_out, gone)]
-        if self._installed.metered:
-            messages += map(self._installed.drop_meter, meters.metered_by(gone))
-            traps = (meters.trap_meter(LACP, place) for place in lacp_places(lag))
-            messages += map(self._installed.put_meter, traps)
-        return b"".join([*messages, *map(self._installed.put, wanted)])
-
-    def _set_trap(self, kind: str, port: int, on: bool) -> bytes:
-        trap, place = _TRAPS[kind], Place(port)
-        flow, meter = (
-            flows.trap_flow(trap, place, self._installed.metered),
-            meters.trap_meter(trap, place),
-        )
-        if on:
-            return (
-                self._installed.put_meter(meter) if self._installed.metered else b""
-            ) + self._installed.put(flow)
-        return self._installed.take_out(flow) + self._installed.drop_meter(meter.id)
-
-    def _set_rate(self, port: int) -> bytes:
-        meter = meters.sighting_meter(self._bridge.desired_port(port))
-        return (
-            self._installed.put_meter(meter) if meter.id in self._installed.program.meters else b""
-        )
-
-    def _installed_static(self, mac: int, vid: int | None) -> list[Flow]:
-        """The flows installed of a static or local address."""
-        feature = Feature.LOCAL if vid is None else Feature.STATIC
-        where = None if vid is None else vlan(vid)
-        return [
-            flow
-            for flow in self._installed.program.flows.of_address(mac)
-            if flow.feature is feature and (where is None or where in flow.match)
-        ]
 
     def _flush(self, flush: Flush) -> bytes:
         """Two deletes for any number of hosts; those of a guarded port match its group."""

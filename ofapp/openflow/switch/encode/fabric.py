@@ -10,18 +10,18 @@ from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, vlan
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.traps import PROBE, probe_places
-from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.model.traps import PROBE
+from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.fabric.crossing import member_port
 from ofapp.openflow.pipeline.fabric.forwarding import EXACT, Tree, Unicast, Version, versions
+from ofapp.openflow.pipeline.part import NOTHING, Context, Part
+from ofapp.openflow.pipeline.parts import FABRIC_KEY, part_of
 from ofapp.openflow.switch.encode.learned import MAC, VID, Template
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import bundle, codec
 
 FABRIC_FEATURES = frozenset({Feature.FABRIC, Feature.VERSION, PROBE.feature})
-"""Features of the flows that `SetFabric` sets, but for `_OTHERS`."""
-_OTHERS = (TableId.UNKNOWN, TableId.EGRESS)
-"""Tables whose flows of a fabric are set by other effects."""
+"""Features of the flows that `SetFabric` sets."""
 
 
 class RemoteWriter:
@@ -87,44 +87,34 @@ class FabricWriter:
     def __init__(self, installed: Installed) -> None:
         self._installed = installed
 
-    def set(self, fabric: DesiredFabric) -> bytes:
+    def set(self, fabric: DesiredFabric, context: Context) -> bytes:
         """Add a new version before frames use it, and remove an old one after that, in a bundle.
 
         A version of an earlier controller is not known flow by flow: it goes as a whole, before a
         new one of its number is added.
         """
         installed, content = self._installed, fabric.content
-        wanted = flows.fabric_flows(fabric, installed.metered)
-        kept = {flow.identity for flow in wanted}
+        part = self._kept_entry(fabric, part_of(fabric, context)[1])
         unknown = installed.kept - content.kept
-        gone = [
-            flow
-            for flow in installed.program.flows.values()
-            if flow.feature in FABRIC_FEATURES
-            and flow.table not in _OTHERS
-            and flow.identity not in kept
-        ]
         body = [codec.delete_version(version) for version in sorted(unknown & content.parts.keys())]
         added, removed = self._set_versions(versions(fabric), content.kept)
-        body += added
-        body += (installed.put(flow) for flow in wanted)
-        if content.silent:
-            body.append(self._silence(gone))
+        if content.silent and _entry(installed.program.parts.get(FABRIC_KEY, NOTHING)) is None:
+            added.append(codec.delete_entry())
         unknown -= content.parts.keys()
-        body += removed
-        body += (codec.delete_version(version) for version in sorted(unknown))
-        for flow in gone:
-            if flow.feature is not Feature.VERSION:
-                body.append(installed.take_out(flow))
-            elif flow.serial not in content.parts.keys() | content.kept:
-                installed.take_out(flow)  # it goes with its version, without another message
+        removed += (codec.delete_version(version) for version in sorted(unknown))
+        limits, puts, deleted, dropped = installed.exchange(FABRIC_KEY, part)
         installed.kept = content.kept
-        before = after = b""
-        if installed.metered:
-            traps = [meters.trap_meter(PROBE, place) for place in probe_places(fabric)]
-            before = b"".join(map(installed.put_meter, traps))
-            after = b"".join(map(installed.drop_meter, meters.metered_by(gone)))
-        return before + bundle.wrap([message for message in body if message]) + after
+        changes = bundle.wrap([*filter(None, (*body, *added, *puts, *removed, *deleted))])
+        return b"".join([*limits, changes, *dropped])
+
+    def _kept_entry(self, fabric: DesiredFabric, part: Part) -> Part:
+        """The part, with the flow by which frames enter if it stays: no other version is used."""
+        entry = _entry(self._installed.program.parts.get(FABRIC_KEY, NOTHING))
+        content = fabric.content
+        if entry is None or content.use is not None or content.silent:
+            return part
+        stays = entry.serial in content.parts.keys() | content.kept
+        return part._replace(flows=(*part.flows, entry)) if stays else part
 
     def _set_versions(
         self, wanted: Mapping[int, Version], kept: Set[int]
@@ -150,29 +140,14 @@ class FabricWriter:
         have.update(wanted)
         return added, removed
 
-    def share(self, lag: int, members: tuple[int, ...] | None) -> bytes:
-        """Set the flows that keep frames out of an aggregation that other members have, too."""
-        wanted = [] if members is None else [*flows.shared_flows(lag, members)]
-        kept = {flow.identity for flow in wanted}
-        gone = [
-            flow
-            for flow in self._installed.program.flows.values()
-            if flow.feature is Feature.FABRIC
-            and (flow.table, flow.serial) == (TableId.EGRESS, lag)
-            and flow.identity not in kept
-        ]
-        put, take_out = self._installed.put, self._installed.take_out
-        return b"".join([*map(put, wanted), *map(take_out, gone)])
-
     def flush(self, effect: FlushRemote) -> bytes:
         """Delete the flows of hosts at other members that fit."""
         match = () if effect.vid is None else (vlan(effect.vid),)
         port = None if effect.member is None else member_port(effect.member)
         return codec.delete_remote(TableId.DESTINATION, match, port)
 
-    def _silence(self, gone: list[Flow]) -> bytes:
-        """Delete the flow by which frames enter the fabric, known or not."""
-        for flow in gone:
-            if flow.table == TableId.OUTER and flow.feature is Feature.VERSION:
-                return self._installed.take_out(flow)
-        return codec.delete_entry()
+
+def _entry(part: Part) -> Flow | None:
+    """The flow by which frames enter a fabric, by a version."""
+    entries = (flow for flow in part.flows if flow.feature is Feature.VERSION)
+    return next(entries, None)

@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ofapp.bridge.beacon.effects import ClosedPort
 from ofapp.bridge.beacon.events import BEACON_CLOSED
 from ofapp.bridge.beacon.params import BeaconParams
 
-from ofapp.bridge.effects import Effect, Reprogram, StateChanged
+from ofapp.bridge.effects import Effect, StateChanged
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.protocol import Protocol
 from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
-
-OPEN, CLOSED = "open", "closed"
 
 
 class Beacons(Protocol[BeaconParams]):
@@ -43,14 +42,28 @@ class Beacons(Protocol[BeaconParams]):
             if self._heard[port.name] == self.params.limit:
                 text = PortNumber(number), " is closed for beacons"
                 data = {"heard": self.params.limit}
-                effects += [BEACON_CLOSED.event(text, number, data), Reprogram()]
+                effects += [BEACON_CLOSED.event(text, number, data), ClosedPort(number)]
         return effects
 
-    def desired_port(self, port: Port, params: BridgeParams) -> str | None:
-        """Whether the port is open for beacons; None where they are ordinary frames."""
+    def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        """A port may have been closed before, by its name."""
+        numbers = {port.number for port in ports}
+        return [each for each in self.desired(self._state.params) if each.port in numbers]
+
+    def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
+        """Remove what the switch holds of ports that are gone."""
+        return [ClosedPort(number, closed=False) for number in numbers]
+
+    def desired(self, params: BridgeParams) -> tuple[ClosedPort, ...]:
+        """The ports that are closed for beacons."""
         if params.beacon is None:
-            return None
-        return CLOSED if self._heard[port.name] >= params.beacon.limit else OPEN
+            return ()
+        ports, limit = self._state.ports, params.beacon.limit
+        return tuple(ClosedPort(p.number) for p in ports if self._heard[p.name] >= limit)
+
+    def desired_port(self, port: Port, params: BridgeParams) -> bool | None:
+        """Whether beacons of the port are counted; None where they are ordinary frames."""
+        return None if params.beacon is None else True
 
     def status(self, now: float) -> Mapping[str, int] | None:
         """Beacons heard, by port name."""
