@@ -386,12 +386,29 @@ def test_what_always_floods(bridge: Bridge, controller: Controller) -> None:
         assert bridge.send(1, frames.ethernet(destination, frames.host(1))) == OTHERS, destination
 
 
-def test_unicast_is_no_business_of_snooping(bridge: Bridge, controller: Controller) -> None:
-    hear_querier(bridge, ROUTER)
+@both_families
+def test_a_broadcast_floods_whichever_group_its_packet_is_for(
+    bridge: Bridge, controller: Controller, family: int
+) -> None:
+    """As on the Linux bridge and Open vSwitch's own: wake-up tools send such frames."""
+    hear_querier(bridge, ROUTER, family=family)
+    bridge.inject(2, mcframes.join(2, GROUPS[family]))
+    wait_entry(bridge, GROUPS[family], {2, ROUTER})
+    bridge.inject(1, frames.ethernet(frames.BROADCAST, frames.host(1)))
+    for frame in (mcframes.stream(1, GROUPS[family]), mcframes.join(1, OTHER_GROUPS[family])):
+        assert bridge.send(1, frames.mac(frames.BROADCAST) + frame[6:]) == OTHERS
+    assert OTHER_GROUPS[family] not in str(controller.get(f"/v1/bridges/{bridge.dpid16}/mdb"))
+
+
+@both_families
+def test_unicast_is_no_business_of_snooping(
+    bridge: Bridge, controller: Controller, family: int
+) -> None:
+    hear_querier(bridge, ROUTER, family=family)
     learn(controller, bridge, 2, port=2)
-    igmp = bytearray(mcframes.join(1, "239.1.1.1"))
-    igmp[0:6] = frames.mac(frames.host(2))
-    assert bridge.send(1, bytes(igmp)) == {2}
+    for frame in (mcframes.stream(1, GROUPS[family]), mcframes.join(1, GROUPS[family])):
+        assert bridge.send(1, frames.mac(frames.host(2)) + frame[6:]) == {2}
+        assert bridge.send(1, frames.mac(frames.host(77)) + frame[6:]) == OTHERS
 
 
 # --- ports -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ofapp.bridge.packet.malformed import Malformed
-from ofapp.bridge.ports.sending import TAGS
+from ofapp.bridge.ports.sending import TAGS, frame_vid
 
 ARP, IPV4, IPV6 = b"\x08\x06", b"\x08\x00", b"\x86\xdd"
 
@@ -25,6 +25,15 @@ class Ethernet(NamedTuple):
     dest: int
     ethertype: bytes
     at: int
+
+
+def without_priority_tag(frame: bytes) -> bytes:
+    """Remove a priority tag (VID 0, of either kind); any other frame stays as it is.
+
+    Such a frame is in no other VLAN than an untagged one (802.1Q-2018 6.9.1).
+    """
+    priority = frame[12:14] in TAGS and len(frame) >= 18 and frame_vid(frame) == 0
+    return frame[:12] + frame[16:] if priority else frame
 
 
 def read_ethernet(frame: bytes) -> Ethernet | Malformed:

@@ -96,3 +96,8 @@ class Trap(MeterKind):
     lane: Lane = Lane.FRAMES
     rule: TrapRule | None = None
     of_port: Callable[[DesiredPort], Place | None] | None = None
+
+    @property
+    def of_link(self) -> bool:
+        """Whether its frames are for this bridge alone and so are in no VLAN, as BPDUs are."""
+        return self.rule is not None and self.rule.table is TableId.ADMISSION

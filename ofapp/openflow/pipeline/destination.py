@@ -12,6 +12,7 @@ from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     ARP,
     IPV6,
+    TO_ALL,
     TO_GROUP,
     TO_HOST,
     TO_SOLICITED_NODE,
@@ -110,6 +111,16 @@ _RULES = (
         "output address hash",
     ),
     rule(
+        "broadcast",
+        110,
+        "eth_dst",
+        SNOOPED.feature,
+        "A broadcast floods where IGMP and MLD are snooped, also if its IP address is a group's: "
+        "wake-up tools send such frames, and the Linux bridge and Open vSwitch flood them, too.",
+        (None, TableId.FLOOD),
+        "group",
+    ),
+    rule(
         "multicast",
         100,
         "eth_dst",
@@ -168,14 +179,18 @@ _BY_GROUP = Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
 
 
 def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
+    by_table = floods_by_table(desired, metered)
     if desired.snoops:
         yield _GROUPS
+        to: tuple[Action, ...] = () if by_table else (ToGroup(FLOOD_GROUP),)
+        goto = TableId.FLOOD if by_table else None
+        yield Flow(_TABLE, 110, (TO_ALL,), SNOOPED.feature, to, goto)
     if metered:
         yield from _ADDRESSES
     if desired.protocols.get("fabric") is not None:
         yield _IN_FABRIC
     else:
-        yield _BY_TABLE if floods_by_table(desired, metered) else _BY_GROUP
+        yield _BY_TABLE if by_table else _BY_GROUP
 
 
 def storm_flow(ingress: Ingress) -> Iterator[Flow]:

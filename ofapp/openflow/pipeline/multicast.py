@@ -58,8 +58,7 @@ _RULES = (
         "eth_type eth_dst ip_proto ipv4_dst",
         SNOOPED.feature,
         "To a group's address, with an IPv4 header that the switch could not read, so that all "
-        "its fields are 0: the controller counts and drops it, as the Linux bridge does. A "
-        "broadcast is no group's, and floods.",
+        "its fields are 0: the controller counts and drops it, as the Linux bridge does.",
         goto=TableId.SNOOP,
     ),
     rule(
@@ -158,7 +157,7 @@ _RULES = (
         400,
         "eth_type",
         SNOOPED.feature,
-        "All other IPv4 and IPv6: broadcast, and groups while no querier is known.",
+        "All other IPv4 and IPv6: groups while no querier is known.",
         (None, TableId.FLOOD),
         "group",
     ),
@@ -176,7 +175,7 @@ _RULES = (
         0,
         "",
         SNOOPED.feature,
-        "Broadcast and other protocols.",
+        "Other protocols.",
         (None, TableId.FLOOD),
         "group",
     ),

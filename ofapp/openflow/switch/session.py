@@ -20,6 +20,7 @@ from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry,
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.packet.ethernet import without_priority_tag
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.common import hub
 from ofapp.common.portions import Portions
@@ -544,6 +545,8 @@ class Session(Generic[AnyBridge]):
     def on_frames(self, trap: Trap, frames: list[tuple[int, bytes]]) -> None:
         """Handle frames of one kind that arrived together, each with its port of the switch."""
         self.packet_ins[trap.name] += len(frames)
+        if trap.of_link:
+            frames = [(port, without_priority_tag(frame)) for port, frame in frames]
         self.apply(self.bridge.hear(trap.name, frames, time.monotonic()))
 
     def on_port_news(self, messages: list[bytes]) -> None:
