@@ -33,6 +33,7 @@ from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.arrivals import departed, link_event, take_in
 from ofapp.bridge.ports.events import BRIDGE_CONFIGURED
 from ofapp.bridge.ports.flooding import Flooding
+from ofapp.bridge.ports.own_address import OwnAddress
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
@@ -88,6 +89,7 @@ class Bridge:
         self.fdb = state.learning.fdb
         self.ip_addresses = state.ip_addresses
         self.addresses = LearnedAddresses(self.learning)
+        self._own_address = OwnAddress(self.learning.counters)
         self.static_entries = StaticEntries(self.learning, self.ports)
         self.rates = Rates()
         self.protocols = tuple(protocol(state) for protocol in PROTOCOLS)
@@ -202,6 +204,7 @@ class Bridge:
         if not lost:
             return []
         gone, effects = [port.number for port in lost], list[Effect]()
+        self._own_address.forget(gone)
         for number in gone:
             effects += self.relay.close(number)
         for protocol in reversed(self._on_bridge):
@@ -334,9 +337,11 @@ class Bridge:
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames of one kind that arrived together, each with its port of the switch.
 
-        kind: as a protocol `hears` it, or "address".  Other kinds are ignored: a switch that was a
-        member of a fabric sends such frames until its flows are replaced.
+        kind: as a protocol `hears` it, "address" or "own".  Other kinds are ignored: a switch that
+        was a member of a fabric sends such frames until its flows are replaced.
         """
+        if kind == "own":
+            return self._own_address.hear(frames, now)
         effects = self.ip_addresses.hear(frames) if kind in _WITH_ADDRESS else []
         protocol = self._hears.get(kind)
         if protocol is None:

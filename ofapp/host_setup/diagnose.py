@@ -54,6 +54,8 @@ def diagnose(
     if not bridges and switch.problem is None:
         what = "has no bridge" if bridge is None else f"has no bridge {bridge}"
         findings.append(Finding("Open vSwitch", what, "ofapp deploy apply makes one"))
+    if switch.vlan_limit != 1:
+        findings.append(_vlan_limit(switch.vlan_limit))
     for one in bridges:
         findings += _settings(one)
         if one.in_use_id is None:
@@ -85,6 +87,18 @@ def diagnose(
         fix = "start ofapp-manager, or say with --api where it is"
         findings.append(Finding("controller", report.problem, fix))
     return tuple(sorted(findings, key=lambda finding: not finding.fatal))
+
+
+def _vlan_limit(limit: int) -> Finding:
+    return Finding(
+        "Open vSwitch",
+        f"reads two VLAN tags of a frame, not one (other_config:vlan-limit={limit}): a frame with"
+        " two tags is dropped where an access list looks at its type, and multicast behind two"
+        " tags reaches the group's members only",
+        "if neither OVN, which sets 0 again, nor 802.1ad by Open vSwitch itself needs it:"
+        " ovs-vsctl set Open_vSwitch . other_config:vlan-limit=1",
+        fatal=False,
+    )
 
 
 def _members(members: Sequence[Json]) -> Iterator[Finding]:

@@ -85,6 +85,7 @@ class Database:
             interface_types=tuple(root.iface_types),
             dpdk=bool(root.dpdk_initialized),
             kernel_module=kernel_module,
+            vlan_limit=_vlan_limit(root.other_config.get("vlan-limit", "")),
         )
 
     # --- changing
@@ -267,6 +268,11 @@ def _set_key(row: Row, column: str, key: str, value: str | None) -> None:
             setattr(row, column, values)
     else:
         row.setkey(column, key, value)
+
+
+def _vlan_limit(text: str) -> int:
+    """The limit in use: Open vSwitch takes a value that is no number for 1."""
+    return int(text) if text.isdecimal() else 1
 
 
 def _bridge(row: Row) -> Bridge:

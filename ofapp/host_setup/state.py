@@ -223,6 +223,7 @@ class Switch:
     interface_types: tuple[str, ...] = ()
     dpdk: bool = False
     kernel_module: bool = True
+    vlan_limit: int = 1  # VLAN tags of a frame that it reads; 0: as many as it can, which is two
 
     def bridge(self, name: str) -> Bridge | None:
         """The bridge of that name."""

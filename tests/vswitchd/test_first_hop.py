@@ -132,8 +132,14 @@ def check_all(bridge: Bridge) -> None:
     assert (lost, passed) == ([], [])
 
 
-def test_hosts_send_what_they_may_and_nothing_else(bridge: Bridge) -> None:
-    check_all(bridge)
+@pytest.mark.parametrize("limit", [1, 0, 2])
+def test_hosts_send_what_they_may_and_nothing_else(bridge: Bridge, limit: int) -> None:
+    """However many VLAN tags Open vSwitch reads; 0 means two."""
+    bridge.switch.vsctl("set", "Open_vSwitch", ".", f"other_config:vlan-limit={limit}")
+    try:
+        check_all(bridge)
+    finally:
+        bridge.switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "vlan-limit")
 
 
 def test_ports_without_trust_are_not_restricted(bridge: Bridge) -> None:

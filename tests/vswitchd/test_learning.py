@@ -156,6 +156,29 @@ def test_the_bridges_own_address_is_on_local(bridge: Bridge, controller: Control
     assert halves(bridge, own) == (0, 0)
 
 
+def test_a_port_that_receives_the_bridges_own_address_is_named(
+    bridge: Bridge, controller: Controller
+) -> None:
+    """Linux warns of the same: behind the port is a loop, or a clone of this host."""
+    own = bridge.switch.vsctl("get", "Interface", bridge.name, "mac_in_use").strip().strip('"')
+
+    def warned() -> list[int]:
+        events = controller.events("fdb.own_address")
+        return [event["port"] for event in events if event["datapath_id"] == bridge.dpid16]
+
+    frame = frames.ethernet(frames.BROADCAST, own)
+    assert bridge.send(LOCAL, frame) == {1, 2, 3}
+    assert bridge.send(2, frame) == {1, 3, LOCAL}
+    bridge.inject(2, *[frame] * 99)
+    wait_for(warned, "the event")
+    bridge.switch.step()  # the meter of all ports lets frames of another port through again
+    bridge.switch.warp(1)
+    bridge.inject(3, frame)
+    wait_for(lambda: len(warned()) > 1, "the event of the other port")
+    assert warned() == [2, 3]
+    assert controller.bridge(bridge)["counters"]["own_address"] > 1
+
+
 def test_many_hosts_at_once(bridge: Bridge, controller: Controller) -> None:
     macs = [frames.host(0x10000 + number) for number in range(300)]
     for index, mac in enumerate(macs):

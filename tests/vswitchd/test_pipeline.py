@@ -161,7 +161,7 @@ def test_a_trace_goes_through_the_tables_in_order(bridge: Bridge, controller: Co
     path, actions = tables(f"in_port=1,dl_src={S},dl_dst={B}")
     assert "userspace" in actions  # the copy to the controller, in the same pass
     path, actions = tables(f"in_port=1,dl_src={A},dl_dst={frames.BROADCAST}")
-    assert path == [0, TableId.SOURCE, TableId.DESTINATION, TableId.MULTICAST]
+    assert path == [0, TableId.SOURCE, TableId.DESTINATION]
     path, actions = tables(f"in_port=1,dl_src={A},dl_dst=01:00:5e:00:00:16,ip,nw_proto=2")
     assert path == [0, TableId.SOURCE, TableId.DESTINATION, TableId.MULTICAST, TableId.SNOOP]
     assert "userspace" in actions  # whose messages are the controller's alone to forward

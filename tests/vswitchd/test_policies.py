@@ -37,6 +37,11 @@ bridges:
   "0000000000000065":
     ports: {2: {vlan: 7}, 3: {vlan: {trunk: [7]}}}
     mirrors: {watch: {to: span, ingress: [spied], egress: [spied]}}
+  "0000000000000068":
+    stp: {enabled: true}
+    lldp: {enabled: true}
+    ports: {tree: {stp: {admin_edge: true}}}
+    mirrors: {watch: {to: watcher, ingress: [tree]}}
   "0000000000000066": {ports: {2: {monitor: true}, 3: {shutdown: true}}}
 """
 
@@ -208,6 +213,21 @@ class TestMirrors:
         learn(controller, bridge, B, 4)
         assert bridge.send(4, frames.ethernet(A, B)) == {1, 9}
         assert bridge.send(1, frames.ethernet(B, A)) == {4, 9}
+
+    def test_what_is_for_the_bridge_itself_is_copied_too(self, make: Callable[..., Bridge]) -> None:
+        """BPDUs, LLDP, EAPOL, and what no bridge forwards."""
+        others = [
+            frames.ethernet("01:80:c2:00:00:0e", A, ethertype=0x88CC),
+            frames.ethernet("01:80:c2:00:00:03", A, ethertype=0x888E),
+            frames.ethernet("01:80:c2:00:00:02", A, ethertype=0x8809),
+        ]
+        plain = make(0x65, ports=0, spied=1, other=4, span=9)
+        assert plain.send(1, frames.bpdu(A)) == {4, LOCAL, 9}
+        assert [plain.send(1, frame) for frame in others] == [{9}, {9}, {9}]
+        tree = make(0x68, ports=0, tree=1, beside=4, watcher=9)
+        frame = frames.ethernet(frames.BROADCAST, A)
+        wait_for(lambda: 9 in tree.send(1, frame), "the port to open", tick=tree.switch.step)
+        assert [tree.send(1, frame) for frame in (frames.bpdu(A), *others)] == [{9}] * 4
 
     def test_who_listens_takes_no_part(self, make: Callable[..., Bridge]) -> None:
         bridge = make(0x65, ports=0, spied=1, other=4, span=9)

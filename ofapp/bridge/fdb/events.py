@@ -40,6 +40,14 @@ FDB_HELD_LIMIT = EventKind(
 FDB_HELD_LIMIT_CLEARED = EventKind(
     "fdb.held.limit.cleared", INFO, "Addresses can be held down again."
 )
+FDB_OWN_ADDRESS = EventKind(
+    "fdb.own_address",
+    WARNING,
+    "A port has received frames with the bridge's own address as the source.",
+    "Look for a loop behind the port, or for a host with the same MAC address, such as a cloned"
+    " virtual machine; `ofapp fdb show` has the bridge's address as local.",
+    "mac vlan frames",
+)
 FDB_IP_FULL = EventKind(
     "fdb.ip_full",
     WARNING,

@@ -151,11 +151,8 @@ def own_address(frame: bytes) -> bytes | None:
     neighbour discovery, which no router forwards, and in packets whose hop limit is still an
     initial one: 64, 128 or 255.
     """
-    at = 14
-    kind = frame[12:14]
-    while kind in TAGS:
-        kind = frame[at + 2 : at + 4]
-        at += 4
+    at = 18 if frame[12:14] in TAGS else 14
+    kind = frame[at - 2 : at]
     if kind == _ARP:
         if frame[at : at + 6] == _OF_ETHERNET and frame[at + 8 : at + 14] == frame[6:12]:
             return _of_a_host(frame[at + 14 : at + 18], 4)

@@ -18,16 +18,14 @@ from ofapp.bridge.multicast.mld import decode_mld
 from ofapp.bridge.packet.checksum import checksum_ok, pseudo_header
 from ofapp.bridge.packet.malformed import Malformed
 
-_TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
+_TAGS = b"\x81\x00", b"\x88\xa8"
 _ALERT4 = 0x94
 _HOP_BY_HOP, _ROUTING, _FRAGMENT, _ICMPV6, _DESTINATION, _PIM = 0, 43, 44, 58, 60, 103
 
 
 def decode(frame: bytes, strict: bool = False) -> Message:
-    """Decode a frame with any number of VLAN tags; see the message types for the results."""
-    at = 12
-    while frame[at : at + 2] in _TAGS:
-        at += 4
+    """Decode a frame with one VLAN tag or none; see the message types for the results."""
+    at = 16 if frame[12:14] in _TAGS else 12
     ethertype = frame[at : at + 2]
     if ethertype == b"\x08\x00":
         return _ipv4(frame, at + 2, strict)

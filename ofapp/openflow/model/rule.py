@@ -20,7 +20,9 @@ class TableId(IntEnum):
     REFUSED = 27
     CHECKED = 28
     ACL = 30
+    NESTED = 35
     SOURCE = 40
+    OWN = 45
     DESTINATION = 60
     MULTICAST = 70
     SNOOP = 80
@@ -45,7 +47,8 @@ class Register(IntEnum):
 
     EGRESS: the port that it is about to leave by.  ISOLATED: 1 from an isolated port.
     FLOODED: 1 on its way out of a port that it floods to.  ACL: the access list of the port it
-    came from, 0 for none.  SAMPLED: 1 once the controller has a copy for its sender's IP address.
+    came from, 0 for none.  SAMPLED: 1 once the controller has a copy for its sender's IP address,
+    or a mirror has its copy of a frame to 01:80:c2:00:00:0x.
 
     First-hop security uses the others.  CHECKS: what is checked of the port it came from.
     TRAP: the trap that its kind of frames has, 0 for none.  ADVERTISES: 1 for an advertisement

@@ -73,6 +73,17 @@ ADDRESS = Trap(
 )
 """ARP and neighbour solicitations of known hosts, by the flows of `destination`.  The rate is that
 of all ports of a bridge together."""
+OWN = Trap(
+    name="own",
+    feature=0x23,
+    meter=17,
+    rate=10,
+    octets=64,
+    lane=Lane.PROMPT,
+    event="",
+)
+"""Frames with the bridge's own address as the source, by the flow of table `own`.  The rate is that
+of all ports of a bridge together."""
 BPDU = Trap(
     name="bpdu",
     feature=0x06,
@@ -354,6 +365,7 @@ of what is, the controller reads no more than IP addresses need."""
 TRAPS = (
     SIGHTING,
     ADDRESS,
+    OWN,
     BPDU,
     LACP,
     LLDP,

@@ -12,11 +12,12 @@ from functools import lru_cache
 
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.params import acl
-from ofapp.bridge.params.policy import AclRule
+from ofapp.bridge.params.policy import AclMatch, AclRule
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, register
 from ofapp.openflow.model.rule import Register, TableId, rule
 from ofapp.openflow.pipeline.egress import out_by
+from ofapp.openflow.pipeline.nested import DROP_NESTED, TAGS
 from ofapp.openflow.pipeline.table import Table
 
 TOP = 60000
@@ -43,9 +44,10 @@ _RULES = (
         "A rule: pass or drop, optionally with a copy for a mirror; frames above "
         "the rate of its meter are dropped. Rules that cannot match the same frame "
         "share a priority, so that adding or removing one moves only rules that "
-        "depend on its place.",
+        "depend on its place. A frame that passes by its Ethernet type must have no second tag "
+        "that the switch reads: with one tag read, the type is that of the second tag.",
         (TableId.SOURCE, None),
-        "output register resubmit",
+        "output register resubmit clone",
         lowest=TOP - acl.MAX_FLOWS,
         optional=acl.FIELDS,
     ),
@@ -76,7 +78,7 @@ def acl_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
                 yield from flows
             else:
                 copy = out_by(desired.port_policies, to)
-                yield from (replace(flow, actions=copy) for flow in flows)
+                yield from (replace(flow, actions=(*flow.actions, *copy)) for flow in flows)
 
 
 def acl_meters(desired: Desired) -> Iterator[Meter]:
@@ -100,24 +102,38 @@ def is_rule_meter(meter: int) -> bool:
 @lru_cache(256)
 def _flows(name: str, rules: tuple[AclRule, ...], metered: bool) -> tuple[tuple[Flow, ...], ...]:
     """Each rule's flows, without copies for mirrors."""
+    strict = any(_types(each) & TAGS and not rule.allow for rule in rules for each in rule.matches)
     return tuple(
         tuple(
-            _flow(
-                name, entry, tuple(Match(m.field, m.value, m.mask) for m in matches), level, metered
-            )
+            _flow(name, entry, matches, level, metered, strict)
             for matches, level in zip(entry.matches, levels, strict=True)
         )
         for entry, levels in zip(rules, acl.levels(rules), strict=True)
     )
 
 
-def _flow(name: str, entry: AclRule, match: tuple[Match, ...], level: int, metered: bool) -> Flow:
+def _types(match: tuple[AclMatch, ...]) -> frozenset[int]:
+    """The Ethernet type that a match has, if it has one."""
+    return frozenset(each.value for each in match if each.field == "eth_type")
+
+
+def _flow(
+    name: str,
+    entry: AclRule,
+    matches: tuple[AclMatch, ...],
+    level: int,
+    metered: bool,
+    strict: bool,
+) -> Flow:
+    """strict: the list drops frames with a second tag."""
+    match = tuple(Match(m.field, m.value, m.mask) for m in matches)
+    by_type = strict or _types(matches) - TAGS
     return Flow(
         TableId.ACL,
         TOP - level,
         (register(Register.ACL, acl_number(name)), *match),
         Feature.ACL,
-        (),
+        (DROP_NESTED,) if entry.allow and by_type else (),
         TableId.SOURCE if entry.allow else None,
         acl.rule_number(name, entry.name),
         meter=rule_meter(name, entry.name) if metered and entry.rate is not None else None,

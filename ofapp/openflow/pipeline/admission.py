@@ -13,23 +13,27 @@ from ofapp.openflow.model.flow import (
     Flow,
     Match,
     Output,
+    Resubmit,
     SetRegister,
     in_port,
+    register,
 )
 from ofapp.openflow.model.rule import ONWARD, Register, TableId, rule
-from ofapp.openflow.model.traps import SIGHTING, trap_rules, trap_seconds
+from ofapp.openflow.model.traps import SIGHTING, guarded, trap_rules, trap_seconds
 from ofapp.openflow.pipeline.acl import acl_number
 from ofapp.openflow.pipeline.claims import checks
 from ofapp.openflow.pipeline.egress import through
 from ofapp.openflow.pipeline.fabric.crossing import origin
 from ofapp.openflow.pipeline.meters import to_controller
+from ofapp.openflow.pipeline.nested import DROP_NESTED
 from ofapp.openflow.pipeline.table import Ingress, Table
 
 TAKEOVER = TableId.ADMISSION, 925
 """Table and priority of the flow of a controller that takes a switch over."""
 LINK, UNPROVEN = 975, 970
 """Priorities of the flows of link ports in table `admission`: one that carries frames, any."""
-_LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
+_MIRRORED = 987
+_LINK_LOCAL = Match("eth_dst", TO_BRIDGES.value, 0xFFFFFFFFFFF0)
 
 _RULES = (
     rule(
@@ -72,6 +76,15 @@ _RULES = (
         "Any other link port of a fabric: what is behind it is not proven, so drop.",
     ),
     rule(
+        "mirrored",
+        _MIRRORED,
+        "in_port eth_dst reg4",
+        Feature.PORT,
+        "A frame to 01:80:c2:00:00:0x on a port with a mirror: a copy for the mirror. Then once "
+        "more, as without a mirror: the frame is for the controller, or dropped.",
+        actions="output register resubmit",
+    ),
+    rule(
         "takeover",
         TAKEOVER[1],
         "eth_dst",
@@ -84,9 +97,10 @@ _RULES = (
         920,
         "in_port eth_dst",
         Feature.PORT,
-        "No spanning tree runs: a BPDU is an ordinary multicast, as on the Linux bridge.",
+        "No spanning tree runs: a BPDU is an ordinary multicast, as on the Linux bridge. A "
+        "mirror has had its copy.",
         ONWARD,
-        "output register resubmit",
+        "register clone",
     ),
     rule(
         "link-local",
@@ -103,9 +117,10 @@ _RULES = (
         Feature.PORT,
         "A port that forwards: its frames enter. What later tables ask of the port goes with "
         "them: whether it is isolated, which access list it has, what first-hop security checks; "
-        "and a mirror gets its copy.",
+        "and a mirror gets its copy. From a trunk of a guest, a frame with a second tag that the "
+        "switch reads is dropped.",
         ONWARD,
-        "output register resubmit",
+        "output register resubmit clone",
     ),
     rule(
         "learning",
@@ -116,7 +131,7 @@ _RULES = (
         "sources; drop. On a port with VLANs or an access list the copy is made "
         "after these tables.",
         (None, ONWARD),
-        "controller output register resubmit",
+        "controller output register resubmit clone",
     ),
     rule("closed", 0, "", Feature.BASE, "A port that is discarding, down or unknown: drop."),
 )
@@ -127,7 +142,7 @@ _BASE = (
     Flow(
         TableId.ADMISSION,
         900,
-        (Match("eth_dst", TO_BRIDGES.value, _LINK_LOCAL_MASK),),
+        (_LINK_LOCAL,),
         Feature.BASE,
     ),
     Flow(TableId.ADMISSION, 0, (), Feature.BASE),
@@ -151,9 +166,15 @@ def takeover_flow(hello_time: float) -> Flow:
 def admission_flows(ingress: Ingress) -> Iterator[Flow]:
     """The flows that admit a forwarding port's frames, or copy a learning port's sightings."""
     port, goto = ingress.port, ingress.onward
-    table, here, marks = TableId.ADMISSION, in_port(port.number), _marks(port)
+    table, here = TableId.ADMISSION, in_port(port.number)
+    copies, registers = _copies(port), _registers(port)
+    marks = (*copies, *registers)
+    if copies:
+        once = (here, _LINK_LOCAL, register(Register.SAMPLED, 0))
+        again = (*copies, SetRegister(Register.SAMPLED, 1), Resubmit(table))
+        yield Flow(table, _MIRRORED, once, Feature.PORT, again)
     if port.forwards:
-        yield Flow(table, 920, (here, TO_BRIDGES), Feature.PORT, marks, goto)
+        yield Flow(table, 920, (here, TO_BRIDGES), Feature.PORT, registers, goto)
         yield Flow(table, 100, (here,), Feature.PORT, marks, goto)
     elif goto == TableId.SOURCE:
         copy = to_controller(port.number, SIGHTING, ingress.metered)
@@ -162,13 +183,20 @@ def admission_flows(ingress: Ingress) -> Iterator[Flow]:
         yield Flow(table, 100, (here,), SIGHTING.feature, marks, goto)
 
 
-def _marks(port: DesiredPort) -> tuple[Action, ...]:
-    """Actions on every frame from the port: copies for mirrors first, then registers."""
-    actions: list[Action] = [Output(to) for to in port.copies]
-    actions += [action for to in port.lag_copies for action in through(to)]
-    actions += ingress_marks(port)
+def _copies(port: DesiredPort) -> tuple[Action, ...]:
+    """Actions that send copies of a frame to mirrors."""
+    lags = (action for to in port.lag_copies for action in through(to))
+    return (*map(Output, port.copies), *lags)
+
+
+def _registers(port: DesiredPort) -> tuple[Action, ...]:
+    """Actions that note what later tables ask of the port that a frame came from."""
+    actions = [*ingress_marks(port)]
     if checked := checks(port):
         actions.append(SetRegister(Register.CHECKS, checked))
+    guard = guarded(port)
+    if guard and guard.checked and not guard.report_only and port.vlans.tagged:
+        actions.append(DROP_NESTED)
     return tuple(actions)
 
 

@@ -17,6 +17,7 @@ from ofapp.openflow.model.traps import (
     BROADCAST,
     LIMITED,
     MULTICAST,
+    OWN,
     SIGHTING,
     TRAPS,
     UNKNOWN_UNICAST,
@@ -29,11 +30,14 @@ _KINDS = {kind.meter: kind for kind in LIMITED}
 
 ADDRESS_METER = Meter(ADDRESS.meter << 16, ADDRESS.rate or 0)
 """The meter of a bridge's samples of IP addresses, for all ports together."""
+OWN_METER = Meter(OWN.meter << 16, OWN.rate or 0)
+"""The meter of frames with the bridge's own address as the source, for all ports together."""
 
 
 def base_meters(desired: Desired) -> Iterator[Meter]:
     """The meters that belong to no port."""
     yield ADDRESS_METER
+    yield OWN_METER
     yield from acl_meters(desired)
 
 

@@ -56,7 +56,7 @@ _RULES = (
         "eth_src",
         Feature.LOCAL,
         "The bridge's own address, wherever it is claimed: not learned.",
-        goto=TableId.DESTINATION,
+        goto=TableId.OWN,
     ),
     rule(
         "static",
@@ -162,8 +162,8 @@ def pass_flow(static: PutStatic, port: int) -> Flow:
 def static_source(static: PutStatic) -> Flow:
     """The flow that keeps a static address, or the bridge's own, from being learned."""
     match = (*static_vlan(static), Match("eth_src", static.mac))
-    priority = 300 if static.vid is None else 250
-    return Flow(_TABLE, priority, match, static_feature(static), (), TableId.DESTINATION)
+    priority, goto = (300, TableId.OWN) if static.vid is None else (250, TableId.DESTINATION)
+    return Flow(_TABLE, priority, match, static_feature(static), (), goto)
 
 
 def static_feature(static: PutStatic) -> Feature:

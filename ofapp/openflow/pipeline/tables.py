@@ -26,6 +26,8 @@ from ofapp.openflow.pipeline.flood import FLOOD
 from ofapp.openflow.pipeline.guard import CHECKED, GUARD, REFUSED
 from ofapp.openflow.pipeline.lag import LAG
 from ofapp.openflow.pipeline.multicast import MULTICAST
+from ofapp.openflow.pipeline.nested import NESTED
+from ofapp.openflow.pipeline.own import OWN
 from ofapp.openflow.pipeline.owner import OWNER
 from ofapp.openflow.pipeline.snoop import SNOOP
 from ofapp.openflow.pipeline.source import SOURCE
@@ -44,7 +46,9 @@ _DECLARED = (
     REFUSED,
     CHECKED,
     ACL,  # its flows are not those of ports: they lead to the source table, so it stands before it
+    NESTED,
     SOURCE,
+    OWN,
     DESTINATION,
     MULTICAST,
     SNOOP,

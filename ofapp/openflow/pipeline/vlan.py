@@ -17,10 +17,8 @@ from ofapp.openflow.model.flow import (
     tagged,
 )
 from ofapp.openflow.model.rule import ONWARD, TableId, rule
+from ofapp.openflow.pipeline.nested import DROP_NESTED, TAGS
 from ofapp.openflow.pipeline.table import Ingress, Table
-
-TAGS = (0x8100, 0x88A8)
-"""Types of the tags that the switch reads: 802.1Q's C-tag and S-tag."""
 
 _RULES = (
     rule(
@@ -37,9 +35,10 @@ _RULES = (
         110,
         "in_port vlan_vid",
         Feature.VLAN,
-        "A priority tag (VID 0): the port's own VLAN (PVID), too.",
+        "A priority tag (VID 0): the port's own VLAN (PVID), too. A second tag that the switch "
+        "reads is a reason to drop, as in the next rule.",
         ONWARD,
-        "vlan",
+        "vlan clone",
     ),
     rule(
         "tagged-twice",
@@ -72,7 +71,7 @@ _FILTERS = (
     Flow(TableId.VLAN, 0, (), Feature.VLAN),
     *(
         Flow(TableId.VLAN, 120, (PRIORITY_TAGGED, Match("eth_type", kind)), Feature.VLAN)
-        for kind in TAGS
+        for kind in sorted(TAGS)
     ),
 )
 """The flows that drop what no port with VLANs admits."""
@@ -83,7 +82,7 @@ def vlan_flows(ingress: Ingress) -> Iterator[Flow]:
     port, goto = ingress.port, ingress.onward
     table, vlans, here = TableId.VLAN, port.vlans, in_port(port.number)
     if vlans.pvid != NO_VLAN:
-        push, classify = (PushTag(vlans.pvid),), (SetVid(vlans.pvid),)
+        push, classify = (PushTag(vlans.pvid),), (DROP_NESTED, SetVid(vlans.pvid))
         yield Flow(table, 100, (here, UNTAGGED), Feature.VLAN, push, goto)
         yield Flow(table, 110, (here, PRIORITY_TAGGED), Feature.VLAN, classify, goto)
     if vlans.tagged:

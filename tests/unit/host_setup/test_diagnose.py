@@ -200,6 +200,12 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         "has it discarding",
         "ofapp stp show br0",
     ),
+    "vlan limit": (
+        replace(healthy(), switch=replace(healthy().switch, vlan_limit=0)),
+        GOOD,
+        "other_config:vlan-limit=0",
+        "ovs-vsctl set Open_vSwitch . other_config:vlan-limit=1",
+    ),
     "guard": (
         healthy(),
         tree(guards=("bpdu_guard",)),

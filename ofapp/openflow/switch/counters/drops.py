@@ -36,10 +36,11 @@ from ofapp.osken import ofp, parser
 
 LOG = logging.getLogger(__name__)
 
-_SHOWN = ("full", "full-vlan", "refused")
-"""Rules that show the controller what they drop."""
-_HELD = "present"
-"""The rule that drops what the controller forwards."""
+_ACTING = ("full", "full-vlan", "refused", "nested")
+"""Rules that drop, although they have actions: they show the controller what they drop, or drop by
+an action that cannot be carried out."""
+_NO_LOSS = ("present", "single")
+"""Rules that drop what the controller forwards, and copies of frames that pass."""
 PROVING = 20.0
 """Seconds in which the links of a switch that has connected are proven; others drop frames."""
 _GOTO = b"\0\1\0\x08"
@@ -111,7 +112,7 @@ class Counters:
             (table.id, rule.priority): rule.name
             for table in PIPELINE
             for rule in table.rules
-            if None in rule.goto and (not rule.actions or rule.name in _SHOWN)
+            if None in rule.goto and (not rule.actions or rule.name in _ACTING)
         }
         drops: Counter[str] = Counter()
         locked: Counter[int] = Counter()
@@ -119,7 +120,7 @@ class Counters:
         links: set[int] = set()
         for flow in flows:
             name = dropping.get((flow.table, flow.priority))
-            if name is not None and name != _HELD and _drops(flow):
+            if name is not None and name not in _NO_LOSS and _drops(flow):
                 drops[name] += flow.packets
             if name == "locked":
                 locked[_in_port(flow)] = flow.packets
