@@ -36,6 +36,7 @@ from ofapp.api.resources import (
     topology,
     vendors,
 )
+from ofapp.api.resources import problems as network_problems
 from ofapp.api.resources.bridge import (
     acls,
     bindings,
@@ -85,6 +86,7 @@ RESOURCES = (
     vendors,
     diagnosis,
     recording,
+    network_problems,
 )
 """Modules with a resource: `blueprint(network)` gives its routes."""
 

@@ -26,6 +26,7 @@ from ofapp.controller.access import events as access
 from ofapp.controller.bridges import events as bridges
 from ofapp.controller.bridges import openflow_datapath
 from ofapp.controller.configuration import events as configuration
+from ofapp.controller.problems import events as problems
 from ofapp.controller.state import events as state
 
 SUBJECTS = (
@@ -41,6 +42,7 @@ SUBJECTS = (
     fabric,
     *openflow_datapath.EVENTS,
     configuration,
+    problems,
     state,
     access,
     api,

@@ -12,7 +12,9 @@ from typing import Literal, TypeVar
 from ofapp.controller.access import UserRole
 
 View = TypeVar("View", bound=Callable[..., object])
-Merging = Literal["bridges", "entries", "events", "fabrics", "forgotten", "found", "map"]
+Merging = Literal[
+    "bridges", "entries", "events", "fabrics", "forgotten", "found", "map", "problems"
+]
 """Function that merges the answers of all members; see `api.cluster.fan_out`."""
 
 _ROLE = "ofapp_role"

@@ -21,6 +21,7 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.fdb.fdb import NO_PORT
 from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
+from ofapp.bridge.fdb.problems import problems as fdb_problems
 from ofapp.bridge.fdb.rates import Load, Rates
 from ofapp.bridge.fdb.relearned import relearned
 from ofapp.bridge.fdb.static_entries import StaticEntries
@@ -36,6 +37,7 @@ from ofapp.bridge.ports.flooding import Flooding
 from ofapp.bridge.ports.own_address import OwnAddress
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.problem import Problem
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState, SharedState
 from ofapp.bridge.stp import PortState
@@ -403,6 +405,12 @@ class Bridge:
         return self.carry_out(self.stp.restart_ports(ports, lost, now), now)
 
     # Queries
+
+    def problems(self, now: float) -> Iterator[Problem]:
+        """What is wrong now."""
+        yield from fdb_problems(self.learning)
+        for protocol in self.protocols:
+            yield from protocol.problems(now)
 
     def not_among(self, ports: Iterable[Port]) -> list[int]:
         """The numbers of the ports that are not in such a list.

@@ -9,12 +9,13 @@ A protocol that is off is the same object, and does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.problem import Problem
 from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
 
@@ -126,6 +127,10 @@ class Protocol(Generic[Section_co]):
     def status(self, now: float) -> Any:
         """The state, for display; None where it is off."""
         return None
+
+    def problems(self, now: float) -> Iterable[Problem]:
+        """What is wrong now, by the present state."""
+        return ()
 
     def desired(self, params: BridgeParams) -> object:
         """Return a tuple of values that a switch is to hold; None for nothing.

@@ -39,6 +39,8 @@ COMMANDS = {
     "token": "token.app",
     "cluster": "cluster.app",
     "snmp": "snmp.app",
+    "problems": "problems.app",
+    "status": "status.status",
     "events": "events.events",
     "top": "top.top",
     "doctor": "doctor.doctor",

@@ -63,6 +63,10 @@ PortOption = Annotated[
     str | None,
     typer.Option("--port", metavar="PORT", help="Only this port, by its name or number."),
 ]
+BridgeOption = Annotated[
+    str | None,
+    typer.Option("--bridge", metavar="BRIDGE", help="Only this bridge, by its name or id."),
+]
 
 # An entry
 InVlan = Annotated[

@@ -30,9 +30,11 @@ Column = str | tuple[str, Field]
 """A column: its heading and its field, or a field alone, whose name is the heading."""
 
 
-def say(text: str = "", *, bold: bool = False, err: bool = False) -> None:
-    """Print one line; control characters are escaped."""
-    typer.secho(printable(text), bold=bold or None, err=err)
+def say(
+    text: str = "", *, bold: bool = False, err: bool = False, colour: str | None = None
+) -> None:
+    """Print one line; control characters are escaped.  colour: on a terminal."""
+    typer.secho(printable(text), bold=bold or None, err=err, fg=colour)
 
 
 def print_json(value: object) -> None:

@@ -44,6 +44,9 @@ from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.events import EventLog
 from ofapp.controller.fabrics import ManagedFabric
+from ofapp.controller.problems.acknowledged import ACKNOWLEDGED, Acknowledgements
+from ofapp.controller.problems.problems import Problems
+from ofapp.controller.problems.sources import Sources
 from ofapp.controller.state.protocols import StateWriter
 from ofapp.controller.state.store import State
 
@@ -61,6 +64,7 @@ class Network:
     find: path of the configuration file, None while there is none.
     fabrics: switches that are one bridge together, by the fabric's name.
     started: time of creation, in seconds since the epoch.
+    problems: what is wrong now; sources: where that comes from.
     """
 
     def __init__(
@@ -96,9 +100,16 @@ class Network:
         self.reloader = Reloader(shared, configurator, state.accepted, find, self.connections)
         self.changes = RequestedChanges(shared, configurator, entries, lifetime, self.reloader)
         self.audit = Audit(events.emit, state.trail)
+        alone = isinstance(self.owners, Alone)
+        self.sources = Sources(
+            shared, self.reloader, fabrics, state.cables, lambda: state.unsaved, alone
+        )
+        acknowledgements = Acknowledgements(state.storage, events.emit)
+        self.problems = Problems(self.sources, acknowledgements, events.emit)
         self.access = Access(Tokens(state.storage, events.emit), events.emit)
         self._state = state
         state.watch(TOKENS, self.access.tokens.reload)
+        state.watch(ACKNOWLEDGED, self.problems.reload)
         state.write_marks(self._mark)
         self.heartbeat = Heartbeat(self.datapaths, events)
         self.writers = writers = {
@@ -124,6 +135,7 @@ class Network:
             *(writer.run for writer in self.writers.values()),
             self.heartbeat.run,
             Throttle(self.datapaths).run,
+            self.problems.run,
             self.lifetime.run,
             lambda: self.reloader.watch_file(lambda: self.reload("the file's watch")),
             self._save_uses,

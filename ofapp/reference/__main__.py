@@ -8,9 +8,9 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp import docs
 
 # isort: split
-from ofapp.reference import api, commands, configuration, events, metrics, options
+from ofapp.reference import api, commands, configuration, events, metrics, options, problems
 
-MAKERS = (options, configuration, commands, events, metrics, api)
+MAKERS = (options, configuration, commands, problems, events, metrics, api)
 PAGES = Path(docs.__file__).with_name("pages")
 
 

@@ -94,6 +94,9 @@ ILL = {
     "OfappDown": {'up{job="ofapp"}': "0x60"},
     "OfappLate": {f'{_BUCKET}{{le="0.5"}}': "0+230x60"},
     "OfappNotSaved": {"ofapp_state_saved": "0x60"},
+    "OfappProblem": {
+        'ofapp_problem{kind="stp.bpdu-guard", severity="error", bridge="br0"}': "1x60"
+    },
     "OfappConfigurationRefused": {"ofapp_config_last_reload_successful": "0x60"},
     "OfappSwitchAway": {f"ofapp_bridge_connected{{{BRIDGE}}}": "0x60"},
     "OfappSwitchNotInLine": {f"ofapp_bridge_in_line{{{BRIDGE}}}": "0x60"},

@@ -30,6 +30,7 @@ from ofapp.api.cluster.merging import (
     merge_fabrics,
     merge_forgotten,
     merge_found,
+    merge_problems,
     neighbour_key,
 )
 from ofapp.api.cluster.proxy import as_asked, body_of, from_member
@@ -82,6 +83,7 @@ class FanOut:
             "fabrics": merge_fabrics,
             "forgotten": merge_forgotten,
             "found": self._merge_found,
+            "problems": merge_problems,
         }
         for endpoint, each in app.view_functions.items():
             view = cast(View, each)

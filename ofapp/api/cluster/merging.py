@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 END: Place = (1 << 64, START)
 MOST_EVENTS = 1000
+WORST = ("error", "warning", "info")
 
 
 def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
@@ -131,6 +132,18 @@ def merge_events(answers: Answers, member: str) -> dict[str, Any]:
     events.sort(key=lambda event: (event["time"], event["member"], event["number"]))
     missed = any(answer["missed"] for answer in answers.values()) or len(events) > MOST_EVENTS
     return {"events": events[-MOST_EVENTS:], "last": answers[member]["last"], "missed": missed}
+
+
+def merge_problems(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `ProblemList`s: those of bridges by the owners, those of controllers by all."""
+    problems = [
+        {**problem, "member": member}
+        for member, answer in sorted(answers.items())
+        for problem in answer["problems"]
+        if problem["datapath_id"] is None or claimed(problem["datapath_id"]) in (None, member)
+    ]
+    problems.sort(key=lambda one: (WORST.index(one["severity"]), one["since"], one["id"]))
+    return {"problems": problems, "left_out": sum(one["left_out"] for one in answers.values())}
 
 
 def place(entry: Mapping[str, Any]) -> Place:

@@ -18,13 +18,22 @@ _METRICS: Metrics[Source] = (
      lambda _: {(ofapp.__version__, python_version(), version("os-ken"), version("eventlet")): 1}),
     ("ofapp_config_last_reload_successful",
      "0 = the configuration file was refused, and its former content applies.",
-     "network.reloader.valid"),
+     lambda source: source.network.reloader.mistake is None),
     ("ofapp_config_last_reload_success_timestamp_seconds",
      "When the configuration file was last applied.",
      "network.reloader.loaded"),
     ("ofapp_state_saved",
      "0 = run-time settings cannot be saved now, and a restart would lose them.",
      lambda source: source.network.unsaved is None),
+    ("ofapp_problems{severity}", "Problems that stand and are not acknowledged.",
+     lambda source: {
+         each.value: count for each, count in source.network.problems.counts().items()
+     }),
+    ("ofapp_problem{kind,severity,bridge,port,id}", "1 for each problem that is not acknowledged.",
+     lambda source: {
+         (one.kind.name, one.kind.severity.value, one.name, one.port, one.id): 1
+         for one in source.network.problems if one.acknowledged is None
+     }),
     ("ofapp_events_total{kind}", "Events since the start, logged or not.", "network.events.counts"),
     ("ofapp_events_held_back_total{kind}", "Events counted but not logged: too many.",
      "network.events.held_back"),

@@ -136,6 +136,11 @@ class LearningLimits:
         self._present: set[int] = set()
         self._sticky: set[int] = set()  # those without `fdb_max_learned`
 
+    def reached(self) -> list[LearningLimit]:
+        """The limits that are reached now."""
+        limits = (self.bridge, *self.ports.values(), *self.vlans.values())
+        return [limit for limit in limits if limit.reached or limit.closed]
+
     def room(self, port: int, vid: int, effects: list[Effect]) -> bool:
         """Whether one more address can be learned; if so, the caller must learn it.
 

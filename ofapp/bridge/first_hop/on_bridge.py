@@ -24,11 +24,13 @@ from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.stored import restored, rows
 from ofapp.bridge.first_hop.params import BridgeParams
+from ofapp.bridge.first_hop.problems import problems as first_hop_problems
 from ofapp.bridge.first_hop.receive import Receiver
 from ofapp.bridge.first_hop.stranded import Stranded
 from ofapp.bridge.params.params import BridgeParams as AllParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.problem import Problem
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
@@ -195,6 +197,10 @@ class FirstHop(Protocol[BridgeParams]):
             watched=watched,
             prober=self._prober,
         )
+
+    def problems(self, now: float) -> Iterator[Problem]:
+        """Limits that are reached, and claims that were refused lately."""
+        return first_hop_problems(self._bindings.limits.full, self.refused(), now)
 
     def status(self, now: float) -> Status:
         """The number of bindings, the limits, and what has been counted."""

@@ -10,7 +10,7 @@ confirmed by a barrier, before it opens elsewhere; one that joins waits for `SET
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,11 +29,13 @@ from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lag.events import LAG_CONFLICT, LAG_MEMBER_DOWN, LAG_MEMBER_UP
 from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.lag.problems import problems as lag_problems
 from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.mac import MAC_MASK
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.problem import Problem
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
@@ -100,6 +102,10 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def status(self, now: float) -> tuple[LagStatus, ...]:
         """The status of each, in the order of the configuration."""
         return tuple(lag.status(now) for lag in self._lags.values())
+
+    def problems(self, now: float) -> Iterator[Problem]:
+        """Aggregations that are down or have lost members, and ports that are left out."""
+        return lag_problems(self.status(now), self.left_out.values())
 
     def members(self) -> dict[int, list[int]]:
         """The physical ports that are present members, by the logical port."""

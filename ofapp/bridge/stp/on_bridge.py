@@ -31,11 +31,13 @@ from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SpokenFo
 from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.problem import Problem
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
 from ofapp.bridge.stp import FlushPort, PortState, SendBpdu, SetPortState, SpanningTree, dump
 from ofapp.bridge.stp.dumped import whole
 from ofapp.bridge.stp.events import STP_STATE
+from ofapp.bridge.stp.problems import problems as guard_problems
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
 from ofapp.common.portions import AT_ONCE, Portions
 
@@ -469,6 +471,10 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
     def guarded(self) -> dict[int, tuple[stp.Guard, ...]]:
         """The ports that guards hold, and which."""
         return self.tree.guarded()
+
+    def problems(self, now: float) -> Iterator[Problem]:
+        """Ports that guards close."""
+        return guard_problems(self.guarded())
 
     def around(self) -> stp.Around | None:
         """The bridge and the neighbours by port; None without a tree."""

@@ -18,7 +18,8 @@ def _name(bridge: Json) -> str:
     return str(bridge["name"]) if former is None else f"{bridge['name']} (was {former})"
 
 
-def _state(bridge: Json) -> str:
+def state(bridge: Json) -> str:
+    """The state of a bridge's switch in a word."""
     if not bridge["connected"]:
         return "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
     if bridge["standby"]:
@@ -27,7 +28,7 @@ def _state(bridge: Json) -> str:
 
 
 _COLUMNS = (
-    *(("BRIDGE", _name), "datapath_id", ("STATE", _state)),
+    *(("BRIDGE", _name), "datapath_id", ("STATE", state)),
     *("fdb.learned", "fdb.static", "peer"),
 )
 

@@ -5,38 +5,18 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from ofapp.cli.default_command import ShowByDefault
 from ofapp.cli.output import say
 from ofapp.docs import site
 
-SHOW = "show"
-
-
-class PageOrCommand(TyperGroup):
-    """A word that is not a command is the page to show."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first word means."""
-        if args[0] not in self.commands:
-            args = [SHOW, *args]
-        return super().resolve_command(ctx, args)
-
-
 app = typer.Typer(
     help="The documentation: `ofapp docs PAGE` shows a page, and `ofapp docs` names them.",
-    cls=PageOrCommand,
-    invoke_without_command=True,
+    cls=ShowByDefault,
 )
-
-
-@app.callback()
-def _docs(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        show()
 
 
 @app.command()

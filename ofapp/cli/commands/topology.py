@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from ofapp.cli.arguments import JsonOption, WatchOption
+from ofapp.cli.arguments import BridgeArgument, JsonOption, PortArgument, WatchOption
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
-from ofapp.cli.output import Column, print_json, repeat, say, show_table
+from ofapp.cli.output import Column, local_time, print_json, repeat, say, show_table
 
 app = typer.Typer(help="Links between bridges, and their neighbours.", no_args_is_help=True)
 
+MISSING = "cable.missing"
+"""Kind of the problem of a cable that was there and is gone."""
 _NO_TREE = {"role": "-", "state": "-"}
 
 
@@ -23,6 +25,12 @@ def show(watch: WatchOption = None, json: JsonOption = False, client: Client = C
     repeat(lambda: _show(client, json), watch, json)
 
 
+@app.command("forget")
+def forget_cable(bridge: BridgeArgument, port: PortArgument, client: Client = CONNECT) -> None:
+    """Forget the missing cable of a port, which was removed for good."""
+    client.delete(client.path(bridge, "ports", port, "cable"))
+
+
 def _show(client: Client, json: bool) -> None:
     answer = client.get("/v1/topology")
     report_silent(answer)
@@ -31,6 +39,9 @@ def _show(client: Client, json: bool) -> None:
         return
     names = {bridge["datapath_id"]: bridge["name"] for bridge in answer["bridges"]}
     show_table(_LINKS, [_link(link, names) for link in answer["links"]])
+    for one in client.get("/v1/problems")["problems"]:
+        if one["kind"] == MISSING:
+            say(f"{one['message']}, since {local_time(one['since'])}", colour=typer.colors.RED)
     if answer["neighbours"]:
         say()
         bridge = ("BRIDGE", lambda one: names[one["datapath_id"]])

@@ -167,7 +167,9 @@ class Reloader:
     accepted: stores the extent of the last accepted file.
     find: the file's path, None while there is none; called each time, as a file may be made later.
     switches: connected switches, and the fabrics that they are in.
-    loaded: time of the last read, in seconds since the epoch; valid: the last attempt succeeded.
+    loaded: time of the last read, in seconds since the epoch.
+    mistake: why the last attempt was refused; None if it succeeded.
+    signature: of the file as of the last attempt, see `config.load.signature`.
     pushed: configuration that replaces the file, in a cluster; sharing: the cluster's members.
     """
 
@@ -177,12 +179,13 @@ class Reloader:
     find: Callable[[], Path | None]
     switches: FollowsFile | None = None
     loaded: float = field(default_factory=time.time)
-    valid: bool = True
+    mistake: str | None = None
     pushed: Pushed | None = None
     sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
         self._guard = TruncationGuard(self.accepted, self.config)
+        self.signature = signature(self.find())
 
     @property
     def config(self) -> Config:
@@ -234,6 +237,8 @@ class Reloader:
         reset: revert all settings that were made at run time.
         """
         begun, file = time.monotonic(), self.place
+        if not dry_run:
+            self.signature = signature(self.find())
         try:
             config = load_config(self.find()) if self.pushed is None else self.pushed.config()
             doubt = self._guard.doubt(config, force)
@@ -313,7 +318,7 @@ class Reloader:
         """Apply a plan to all bridges, and wait until its messages are sent to the switches."""
         self.shared.running.config = plan.config
         self._guard.accept(plan.config, save=self.pushed is None)
-        self.loaded, self.valid = time.time(), True
+        self.loaded, self.mistake = time.time(), None
         if plan.fabrics and self.switches is not None:
             self.switches.follow_file()
         applied = [(bridge, self.configurator.set(bridge)) for bridge in plan.bridges]
@@ -342,8 +347,8 @@ class Reloader:
         self.shared.events.emit(None, CONFIG_RELOADED.event(message, data=data))
 
     def _refused(self, error: ConfigError) -> None:
-        self.valid = False
-        message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
+        self.mistake = "; ".join(map(str, error.faults))
+        message = f"the configuration stays as it was: {self.mistake}"
         data = {"errors": [str(fault) for fault in error.faults]}
         event = CONFIG_REFUSED.event(message, data=data)
         self.shared.events.emit(None, event)

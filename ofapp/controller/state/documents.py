@@ -6,6 +6,8 @@ To store something more, declare a `Document` beside it and add its line here.
 from __future__ import annotations
 
 from ofapp.controller.access.tokens import TOKENS
+from ofapp.controller.problems.acknowledged import ACKNOWLEDGED
+from ofapp.controller.problems.stored_cables import CABLES
 from ofapp.controller.state.bindings import BINDINGS
 from ofapp.controller.state.document import Document
 from ofapp.controller.state.entries import ENTRIES
@@ -20,6 +22,8 @@ DOCUMENTS: tuple[Document, ...] = (
     SPANNING_TREE,
     BINDINGS,
     FABRIC,
+    CABLES,
     TOKENS,
+    ACKNOWLEDGED,
     ACCEPTED,
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
+from ofapp.controller.problems.stored_cables import Stored
 from ofapp.controller.state import documents
 from ofapp.controller.state.document import Document, Store
 from ofapp.controller.state.entries import EntryStore
@@ -64,6 +65,11 @@ class State:
     def fabrics(self) -> Store[dict[str, Any]]:
         """What fabrics have to remember."""
         return self.stores["fabric"]
+
+    @property
+    def cables(self) -> Store[Stored]:
+        """Cables that were seen."""
+        return self.stores["cables"]
 
     @property
     def snapshots(self) -> dict[str, SnapshotStore]:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.datapath_status import DatapathStatus
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
@@ -46,6 +45,7 @@ from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership, Stand
 from ofapp.openflow.switch.phase import Phase, Transition, after
 from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.program import Changes, Program, difference
+from ofapp.openflow.switch.queue.alike import MANY, together
 from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State
 from ofapp.openflow.switch.queue.learn_queue import LearnQueue
 from ofapp.openflow.switch.queue.revalidation import Revalidation, grace

@@ -68,10 +68,12 @@ ASKED = (
 ANSWERS = {
     "binding refused": "items of RefusedList.refused with `bridge`",
     "config push": "Pushed",
+    "problems show": "items of ProblemList.problems",
+    "problems kinds": "KindList.kinds",
     "stp trace": "EventItem in each line",
 }
-"""Commands that print an answer of the API: one needs a cluster, one does not end, and one needs a
-switch that refuses frames."""
+"""Commands that print an answer of the API: one needs a cluster, one does not end, one needs a
+switch that refuses frames, and two print lists as they are."""
 
 TEXT_ONLY = {"deploy apply"}
 """Has the options of `deploy plan`; it prints text."""

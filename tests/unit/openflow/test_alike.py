@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ofapp.bridge import stp
-from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SetFlood
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
+from ofapp.openflow.switch.queue.alike import MANY, together
 from tests.unit.made_event import made_event
 
 

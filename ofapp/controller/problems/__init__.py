@@ -1,0 +1,1 @@
+"""Problems of this controller's network: found, remembered and acknowledged."""

@@ -1,0 +1,29 @@
+"""The catalogue of problems: all kinds, and what to do about them.
+
+Each subject declares its kinds beside it, and has one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+
+from ofapp.bridge.fdb import problems as fdb
+from ofapp.bridge.first_hop import problems as first_hop
+from ofapp.bridge.lag import problems as lag
+from ofapp.bridge.problem import ProblemKind
+from ofapp.bridge.stp import problems as stp
+from ofapp.controller.problems import kinds
+
+SUBJECTS = (kinds, stp, fdb, lag, first_hop)
+
+
+def _declared(module: ModuleType) -> Iterator[ProblemKind]:
+    for value in vars(module).values():
+        found = value.values() if isinstance(value, Mapping) else (value,)
+        yield from (each for each in found if isinstance(each, ProblemKind))
+
+
+KINDS: Mapping[str, ProblemKind] = {
+    kind.name: kind for subject in SUBJECTS for kind in _declared(subject)
+}
