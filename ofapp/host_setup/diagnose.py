@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ofapp.host_setup.diagnose_fabric import (
-    fabric_findings,
     is_connected_member,
     is_member,
     link_settings,
@@ -38,7 +37,7 @@ class ControllerReport:
     fabrics: Sequence[Json] = ()  # each as /v1/fabrics/{name} has it
     members: Sequence[Json] = ()  # of a cluster, as /v1/config has them
     invalid: Sequence[Json] = ()  # keys of a cluster in etcd that are set aside
-    unsaved: str | None = None  # why what is set at run time cannot be saved
+    problems: Sequence[Json] = ()  # as /v1/problems has them
 
 
 def diagnose(
@@ -71,18 +70,13 @@ def diagnose(
         findings += _local(host, one)
         findings += _mtus(host, one, member_links(one, report.fabrics).keys())
         findings += link_settings(one, report.fabrics)
-    if bridge is None:
-        findings += fabric_findings(report.fabrics)
     findings += _twice(bridges)
     findings += _superseded(report, bridge)
     findings += _members(report.members)
     for key in report.invalid:
         problem = f"{key['key']} is set aside: {key['why']}"
         findings.append(Finding("etcd", problem, f"etcdctl del '{key['key']}'", fatal=False))
-    if report.unsaved is not None:
-        problem = "what is set at run time cannot be saved, and a restart would lose it: "
-        fix = "make room on that disk, or let it be written to; the controller goes on trying"
-        findings.append(Finding("controller", problem + report.unsaved, fix))
+    findings += _problems(report.problems, bridge)
     if report.problem is not None:
         fix = "start ofapp-manager, or say with --api where it is"
         findings.append(Finding("controller", report.problem, fix))
@@ -99,6 +93,16 @@ def _vlan_limit(limit: int) -> Finding:
         " ovs-vsctl set Open_vSwitch . other_config:vlan-limit=1",
         fatal=False,
     )
+
+
+def _problems(problems: Sequence[Json], bridge: str | None) -> Iterator[Finding]:
+    """Find what the controller knows to be wrong and no person has acknowledged."""
+    for one in problems:
+        if one["severity"] == "info" or one["acknowledged"] or bridge not in {None, one["bridge"]}:
+            continue
+        where = one["port"] or one["bridge"] or "controller"
+        fix = f"{one['remedy']} ({one['advice']})" if one["remedy"] else one["advice"]
+        yield Finding(where, one["message"], fix, fatal=one["severity"] == "error")
 
 
 def _members(members: Sequence[Json]) -> Iterator[Finding]:
@@ -201,42 +205,12 @@ def _known(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
             f"the controller at {report.url} does not know it (datapath id {bridge.in_use_id})",
             "is that the controller it is connected to?  Its log says which switches it refuses",
         )
-        return
-    if known.get("standby"):
-        yield Finding(
-            bridge.name,
-            f"{known['standby']} is master of the switch; the one at {report.url} is on standby",
-            "let one controller have it: ovs-vsctl get-controller " + bridge.name,
-            fatal=False,
-        )
-        return
-    for refused in known.get("refused", ()):
-        yield Finding(
-            bridge.name,
-            f"the switch refuses {refused}",
-            f"limits of its tables: ovs-vsctl list Flow_Table; ofapp events {bridge.name}",
-        )
-    if known.get("connected") and not (known.get("in_line") or known.get("refused")):
-        yield Finding(
-            bridge.name,
-            "the controller is connected and has not set its flows yet",
-            "if it stays so: ofapp events, and the controller's log",
-            fatal=False,
-        )
 
 
 def _tree(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
-    """Ports that a guard holds, and uplinks of which none forwards."""
+    """Find uplinks that spanning tree keeps closed, and no spare link explains it."""
     ports = report.trees.get(bridge.in_use_id or "", {}).get("ports", ())
     uplinks = {port.name for port in bridge.ports if port.type in {"", "afxdp", "dpdk"}}
-    for port in ports:
-        for guard in port.get("guards", ()):
-            yield Finding(
-                port["name"],
-                f"is held by {guard.replace('_', ' ')} of spanning tree on {bridge.name}",
-                f"see what is plugged in there, then: ofapp stp recover {bridge.name}"
-                f" {port['name']}",
-            )
     forwarding = [port for port in ports if port["state"] == "forwarding"]
     uplink_forwards = any(port["name"] in uplinks for port in forwarding)
     roles = {port["role"] for port in forwarding}

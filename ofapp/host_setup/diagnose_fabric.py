@@ -1,4 +1,4 @@
-"""Diagnosis of fabrics: members, links and cables, and the settings of links on this host.  Pure.
+"""Diagnosis of fabrics: the settings of links on this host.  Pure.
 
 What the controller tells is what `/v1/fabrics/{name}` answers.
 """
@@ -12,9 +12,6 @@ from ofapp.host_setup.finding import Finding
 from ofapp.host_setup.state import Bridge, BridgePort
 
 Json = Mapping[str, Any]
-
-PROBED = 10.0
-"""Seconds after which probes should have proven a link."""
 
 
 def member_links(bridge: Bridge, fabrics: Sequence[Json]) -> Mapping[str, Json]:
@@ -36,35 +33,6 @@ def is_member(bridge: Bridge, fabrics: Sequence[Json]) -> bool:
 def is_connected_member(bridge: Bridge, fabrics: Sequence[Json]) -> bool:
     """Whether the controller has the bridge as a member that is connected."""
     return any(member["connected"] for _, member in _memberships(bridge, fabrics))
-
-
-def fabric_findings(fabrics: Sequence[Json]) -> Iterator[Finding]:
-    """Findings of all fabrics, wherever their members are."""
-    for fabric in fabrics:
-        for member in fabric["members"]:
-            if not member["connected"]:
-                yield Finding(
-                    f"{fabric['name']}/{member['name']}",
-                    "is not connected to the controller: it forwards by what it holds, and"
-                    " nothing repairs what changes there",
-                    "see there: ovs-vsctl show; ofapp doctor",
-                )
-            elif member["refuses"]:
-                yield Finding(
-                    f"{fabric['name']}/{member['name']}",
-                    "refuses flows of the fabric: it goes on with those that it holds, and the"
-                    " others send nothing through it",
-                    "see the reason: ofapp events --kind openflow.refused",
-                )
-        for link in fabric["links"]:
-            yield from _link(fabric, link)
-        if fabric["paused"]:
-            yield Finding(
-                fabric["name"],
-                f"spanning tree and other protocols of its bridge are paused: {fabric['paused']}",
-                f"see its members: ofapp fabric show {fabric['name']}",
-                fatal=False,
-            )
 
 
 def link_settings(bridge: Bridge, fabrics: Sequence[Json]) -> Iterator[Finding]:
@@ -92,34 +60,6 @@ def _settings(port: BridgePort, fabric: Json) -> Iterator[Finding]:
             " carrier, nothing notices soon",
             f"ovs-vsctl set interface {name} bfd:enable=true bfd:min_tx=50 bfd:min_rx=50, at both"
             " ends; or ofapp fabric apply",
-            fatal=False,
-        )
-
-
-def _link(fabric: Json, link: Json) -> Iterator[Finding]:
-    where, reason = link["one"], link["reason"]
-    other = link["other"] or "its other end"
-    if link["state"] == "wrong":
-        yield Finding(
-            where,
-            f"is wrongly cabled: {reason}",
-            f"move the cable, or correct fabrics.{fabric['name']} in the controller's file",
-        )
-    elif link["state"] == "down":
-        yield Finding(
-            where, f"the link to {other} is down: {reason}", "see to its cable", fatal=False
-        )
-    elif link["state"] == "probing" and link["seconds"] > PROBED:
-        yield Finding(
-            where,
-            f"frames of full size do not pass to {other} and back: {reason}",
-            f"see that both ends, and what is between them, have an MTU of {fabric['link_mtu']}",
-        )
-    elif link["state"] == "held":
-        yield Finding(
-            where,
-            f"the link to {other} has failed {link['failures']} times, and waits: {reason}",
-            "see to its cable and to both NICs",
             fatal=False,
         )
 

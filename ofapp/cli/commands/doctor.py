@@ -133,9 +133,11 @@ def _ask(url: str) -> ControllerReport:
     cluster: Json = {}
     with suppress(ApiError):
         cluster = client.get("/v1/cluster")
-    members, unsaved = config.get("members", []), config.get("unsaved")
-    invalid = cluster.get("invalid", [])
-    return ControllerReport(url, None, bridges, trees, lags, fabrics, members, invalid, unsaved)
+    problems: list[Json] = []
+    with suppress(ApiError):  # an older controller has none
+        problems = client.get("/v1/problems")["problems"]
+    members, invalid = config.get("members", []), cluster.get("invalid", [])
+    return ControllerReport(url, None, bridges, trees, lags, fabrics, members, invalid, problems)
 
 
 def _show(findings: tuple[Finding, ...]) -> None:

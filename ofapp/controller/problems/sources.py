@@ -78,7 +78,7 @@ class Sources:
         for datapath_id, problem in self._missing():
             yield Found(self._registry.bridges.get(datapath_id), problem)
         for fabric in [*self._fabrics.values()]:
-            for problem in _of_fabric(fabric.status(time.monotonic())):
+            for problem in of_fabric(fabric.status(time.monotonic())):
                 yield Found(fabric.bridge, problem)
         yield from (Found(None, problem) for problem in self._of_controller())
 
@@ -207,7 +207,8 @@ class Sources:
             yield kinds.UNKNOWN_BRIDGE.at(text, subject=key, data={"section": key})
 
 
-def _of_fabric(status: FabricStatus) -> Iterator[Problem]:
+def of_fabric(status: FabricStatus) -> Iterator[Problem]:
+    """Members and links of a fabric that do not do their work."""
     name = status.name
     for member in status.members:
         data = {"fabric": name, "member": member.name}

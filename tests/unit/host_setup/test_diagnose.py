@@ -46,10 +46,43 @@ def test_nothing_is_wrong_with_a_healthy_host() -> None:
     assert found(healthy()) == ()
 
 
+def problem(**fields: Any) -> dict[str, Any]:
+    """A problem as /v1/problems has it."""
+    return {
+        "severity": "error",
+        "bridge": "br0",
+        "port": "eth0",
+        "message": "port eth0 (1) is closed by bpdu guard",
+        "advice": "See what is connected there.",
+        "remedy": "ofapp stp recover br0 eth0",
+        "acknowledged": None,
+        **fields,
+    }
+
+
+def test_what_the_controller_knows_to_be_wrong_is_found_as_well() -> None:
+    problems = [
+        problem(),
+        problem(severity="warning", bridge=None, port=None, remedy=None, message="the file"),
+        problem(severity="info"),
+        problem(acknowledged={"by": "ann", "at": "now", "comment": ""}),
+    ]
+    report = replace(GOOD, problems=problems)
+    guard, file = found(healthy(), report)
+    assert (guard.where, guard.fatal) == ("eth0", True)
+    assert guard.fix.startswith("ofapp stp recover br0 eth0")
+    assert (file.where, file.fatal, file.fix) == (
+        "controller",
+        False,
+        "See what is connected there.",
+    )
+    assert found(healthy(), report, bridge="br0") == (guard,)
+
+
 def tree(**port: Any) -> ControllerReport:
     """The controller's view of spanning tree on eth0."""
     values = {"name": "eth0", "up": True, "state": "forwarding", "role": "root", "reason": ""}
-    return replace(GOOD, trees={ID: {"ports": [{**values, "guards": (), **port}]}})
+    return replace(GOOD, trees={ID: {"ports": [{**values, **port}]}})
 
 
 AWAY = (Controller("tcp:127.0.0.1:6653", error="Connection refused"),)
@@ -163,37 +196,7 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         "no answer",
         "--api",
     ),
-    "full disk": (
-        healthy(),
-        ControllerReport(
-            URL, bridges=GOOD.bridges, unsaved="/var/lib/ofapp: No space left on device"
-        ),
-        "cannot be saved, and a restart would lose it: /var/lib/ofapp: No space left",
-        "make room",
-    ),
     "unknown": (healthy(), ControllerReport(URL), "does not know it", "which switches it refuses"),
-    "standby": (
-        healthy(),
-        ControllerReport(
-            URL, bridges={ID: {"connected": True, "standby": "another controller at 192.0.2.9"}}
-        ),
-        "another controller at 192.0.2.9 is master of the switch",
-        "get-controller",
-    ),
-    "refused": (
-        healthy(),
-        ControllerReport(
-            URL, bridges={ID: {"connected": True, "refused": ["a flow: the table is full"]}}
-        ),
-        "refuses a flow: the table is full",
-        "Flow_Table",
-    ),
-    "no flows": (
-        healthy(),
-        ControllerReport(URL, bridges={ID: {"connected": True, "in_line": False}}),
-        "not set its flows",
-        "ofapp events",
-    ),
     "blocked": (
         healthy(),
         tree(state="discarding", role="designated", reason="listening"),
@@ -205,12 +208,6 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         GOOD,
         "other_config:vlan-limit=0",
         "ovs-vsctl set Open_vSwitch . other_config:vlan-limit=1",
-    ),
-    "guard": (
-        healthy(),
-        tree(guards=("bpdu_guard",)),
-        "held by bpdu guard",
-        "ofapp stp recover br0 eth0",
     ),
 }
 

@@ -1,11 +1,9 @@
-"""The doctor and fabrics: members that are away, cables, and the settings of links."""
+"""The doctor and fabrics: the settings of links."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from ofapp.api.resources.fabrics import fabric_view
 from ofapp.bridge.bridge import Bridge as CoreBridge
@@ -14,7 +12,7 @@ from ofapp.bridge.params.params import BridgeParams
 from ofapp.host_setup.diagnose import ControllerReport, diagnose
 from ofapp.host_setup.finding import Finding
 from ofapp.host_setup.state import BridgePort, Controller, Host, Link
-from tests.unit.api.fabrics import CABLES, STATUS, FakeFabric
+from tests.unit.api.fabrics import STATUS, FakeFabric
 from tests.unit.host_setup.hosts import host, nic, ours
 from tests.unit.host_setup.test_diagnose import URL, local, uplink
 
@@ -55,11 +53,6 @@ def found(seen: Host, status: FabricStatus = GOOD) -> tuple[Finding, ...]:
     return diagnose(seen, report(status))
 
 
-def with_link(state: LinkState, reason: str = "", **more: Any) -> FabricStatus:
-    first, *others = GOOD.links
-    return replace(GOOD, links=(replace(first, state=state, reason=reason, **more), *others))
-
-
 def test_nothing_is_wrong_with_a_member_as_it_should_be() -> None:
     assert found(member()) == ()
     assert nic().name == "eth0"
@@ -77,33 +70,6 @@ def test_a_link_without_bfd() -> None:
     assert [(one.where, one.fatal) for one in findings] == [("eth1", False), ("eth2", False)]
     assert "bfd:enable=true" in findings[0].fix
     assert found(member(bfd=None)) == ()
-
-
-def test_a_member_that_is_away() -> None:
-    first, *others = GOOD.members
-    away = replace(GOOD, members=(replace(first, connected=False), *others), paused="s1 is away")
-    lost, paused = found(member(), away)
-    assert (lost.where, lost.fatal) == ("mesh/s1", True)
-    assert (paused.where, paused.fatal) == ("mesh", False)
-
-
-@pytest.mark.parametrize(
-    ("state", "seconds", "fatal"),
-    [
-        (LinkState.WRONG, 1.0, True),
-        (LinkState.DOWN, 1.0, False),
-        (LinkState.HELD, 1.0, False),
-        (LinkState.PROBING, 60.0, True),
-        (LinkState.PROBING, 1.0, None),
-        (LinkState.UNREACHABLE, 60.0, None),
-    ],
-)
-def test_links(state: LinkState, seconds: float, fatal: bool | None) -> None:
-    findings = found(member(), with_link(state, "it is so", since=seconds))
-    assert [one.fatal for one in findings] == ([] if fatal is None else [fatal])
-    for one in findings:
-        assert one.where == CABLES[0][0]
-        assert "it is so" in one.problem
 
 
 def test_another_bridge_is_no_member() -> None:

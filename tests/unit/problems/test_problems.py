@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -16,6 +17,7 @@ import typer
 import ofapp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import ERROR, INFO, WARNING, Event
+from ofapp.bridge.fabric.status import LinkState
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -28,8 +30,9 @@ from ofapp.controller.problems.cables import Cable, Cables, Socket
 from ofapp.controller.problems.catalogue import KINDS
 from ofapp.controller.problems.kinds import START
 from ofapp.controller.problems.problems import OF_KIND, Problems
-from ofapp.controller.problems.sources import Found
+from ofapp.controller.problems.sources import Found, of_fabric
 from ofapp.controller.problems.stored_cables import CABLES
+from tests.unit.api.fabrics import STATUS
 from tests.unit.bridge.test_spanning_tree import frames
 
 BAD = ProblemKind("test.bad", ERROR, "Bad.", "See.", "It ends.", "ofapp stp show {bridge}")
@@ -289,3 +292,24 @@ class TestCatalogue:
             for sentence in (kind.meaning, kind.advice, kind.ends):
                 assert sentence[0].isupper(), kind.name
                 assert sentence.endswith("."), kind.name
+
+
+class TestFabrics:
+    def test_a_member_that_is_disconnected_and_the_pause_that_follows(self) -> None:
+        first, *others = STATUS.members
+        status = replace(
+            STATUS, members=(replace(first, connected=False), *others), links=(), paused="s1"
+        )
+        assert [problem.of.name for problem in of_fabric(status)] == [
+            "fabric.member",
+            "fabric.paused",
+        ]
+
+    @pytest.mark.parametrize("state", LinkState)
+    def test_a_link_that_should_carry_frames_and_does_not(self, state: LinkState) -> None:
+        link = replace(STATUS.links[0], state=state, reason="it is so")
+        problems = [*of_fabric(replace(STATUS, links=(link,), paused=""))]
+        healthy = state in (LinkState.CARRIES, LinkState.UNREACHABLE)
+        assert [problem.of.name for problem in problems] == ([] if healthy else ["fabric.link"])
+        for problem in problems:
+            assert "it is so" in str(problem.text)
