@@ -9,6 +9,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from ofapp.host_setup.diagnose_fabric import (
     is_connected_member,
@@ -38,6 +39,7 @@ class ControllerReport:
     members: Sequence[Json] = ()  # of a cluster, as /v1/config has them
     invalid: Sequence[Json] = ()  # keys of a cluster in etcd that are set aside
     problems: Sequence[Json] = ()  # as /v1/problems has them
+    listens: Sequence[str] = ()  # where it listens for switches, as ovs-vsctl names controllers
 
 
 def diagnose(
@@ -175,13 +177,11 @@ def _controllers(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
     known = report.bridges.get(bridge.in_use_id or "", {}).get("connected")
     known = known or is_connected_member(bridge, report.fabrics)
     if not known and not any(controller.connected for controller in bridge.controllers):
+        targets = [controller.target for controller in bridge.controllers]
         for controller in bridge.controllers:
             reason = controller.error or "no answer"
-            yield Finding(
-                name,
-                f"is not connected to {controller.target}: {reason}",
-                "start the controller there, or see why it refuses in its log",
-            )
+            problem = f"is not connected to {controller.target}: {reason}"
+            yield Finding(name, problem, _way_back(name, targets, report))
     local = all(map(_is_local, (controller.target for controller in bridge.controllers)))
     hidden = not all(controller.out_of_band for controller in bridge.controllers)
     if local and hidden and not bridge.disable_in_band:
@@ -192,6 +192,26 @@ def _controllers(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
             f"ovs-vsctl set bridge {name} other_config:disable-in-band=true",
             fatal=False,
         )
+
+
+def _way_back(name: str, targets: Sequence[str], report: ControllerReport) -> str:
+    """The remedy for a bridge that is not connected to any of its controllers."""
+    listening = [_reached(target, report.url) for target in report.listens]
+    if not listening:
+        return "start the controller there, or see why it refuses in its log"
+    if {*map(endpoint, targets)}.isdisjoint(map(endpoint, listening)):
+        return f"ovs-vsctl set-controller {name} {listening[0]}"
+    return "see in the controller's log why it refuses the switch"
+
+
+def _reached(target: str, api: str) -> str:
+    """Where a switch reaches a controller that may listen on all addresses of its machine."""
+    kind, _, place = target.partition(":")
+    address, _, port = place.rpartition(":")
+    if address not in ("0.0.0.0", "[::]"):
+        return target
+    host = urlsplit(api).hostname or "127.0.0.1"
+    return f"{kind}:{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _known(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
@@ -278,12 +298,13 @@ def _userspace(host: Host, bridge: Bridge, link: Link) -> Iterator[Finding]:
             f"ethtool -K {name} {words}",
             fatal=False,
         )
-    if link.kind == "veth" and link.checksums_later:
+    other = next((each for each in host.links if each.index == link.other_end), None)
+    if link.kind == "veth" and other is not None and other.checksums_later:
         yield Finding(
-            name,
-            "is a veth that leaves checksums to hardware, and likely its other end too: the"
-            " userspace datapath does not fill them in",
-            f"ethtool -K {name} tx off, and the same at its other end",
+            other.name,
+            f"leaves checksums to hardware, and is a veth: its frames reach {name} without one, and"
+            " the userspace datapath does not fill it in",
+            f"ethtool -K {other.name} tx off",
             fatal=False,
         )
     settings = dict(link.state.settings)

@@ -62,6 +62,7 @@ def link(
         promiscuous=bool(flags & IFF_PROMISC or message.get("promiscuity")),
         master=master,
         checksums_later=bool(_on(CHECKSUMS, name)),
+        other_end=None if message.get("link_netnsid") is not None else message.get("link"),
         odd_routes=odd,
         managers=managers_of(name, message["index"], addresses),
     )

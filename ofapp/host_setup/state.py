@@ -122,6 +122,7 @@ class Link:
     loopback: bool = False
     promiscuous: bool = False
     checksums_later: bool = False  # it leaves checksums to hardware, which a veth has not
+    other_end: int | None = None  # index of a veth's other end, if that is on this host
     master: str | None = None
     odd_routes: tuple[str, ...] = ()  # over several links, with encapsulation: not to be moved
     managers: tuple[str, ...] = ()  # programs that set addresses on it

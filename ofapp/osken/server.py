@@ -6,7 +6,7 @@ import functools
 import logging
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import os_ken.base.app_manager
 from os_ken.controller import controller
@@ -29,6 +29,8 @@ class SwitchServer(osken_hub.StreamServer):  # type: ignore[misc]
 
     listening = hub.Event()
     """Set when the first of them listens."""
+    targets: ClassVar[list[str]] = []
+    """Where they listen, as in `ovs-vsctl set-controller`: tcp:ADDRESS:PORT or ssl:ADDRESS:PORT."""
     report: Callable[[str], None] = staticmethod(lambda _why: None)
     """Called with the reason why no connection can be accepted, and "" when one can again."""
 
@@ -39,6 +41,9 @@ class SwitchServer(osken_hub.StreamServer):  # type: ignore[misc]
         super().__init__(address, handle, **tls)
         if context is not None:
             self.handle = functools.partial(_shake_hands, context, handle)
+        host, port = address[:2]
+        kind = "tcp" if context is None else "ssl"
+        self.targets.append(f"{kind}:{f'[{host}]' if ':' in host else host}:{port}")
         self.listening.set()
 
     def serve_forever(self) -> None:

@@ -44,6 +44,10 @@ class Version(BaseModel):
     )
     started: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
     uptime: float = Field(description="seconds")
+    openflow: list[str] = Field(
+        description="where it listens for switches, as `ovs-vsctl set-controller` takes it; 0.0.0.0"
+        " and [::] stand for each of its addresses"
+    )
 
 
 def blueprint(network: Network) -> APIBlueprint:
@@ -94,6 +98,7 @@ def blueprint(network: Network) -> APIBlueprint:
                 commit=commit(),
                 started=utc(network.started),
                 uptime=uptime,
+                openflow=SwitchServer.targets,
             )
         )
 

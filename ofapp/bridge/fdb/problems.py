@@ -46,9 +46,12 @@ def problems(learning: Learning) -> Iterator[Problem]:
         data = {"ports": [one, other], "addresses": len(macs), "macs": macs[:SHOWN]}
         yield FLAPPING.at(between, subject=f"{one}-{other}", data=data)
     for limit in learning.limits.reached():
+        refused = sorted(limit.reached)
         text = (
-            f"{limit.name} has learned {limit.most} addresses, its limit; {limit.refused} refused"
+            f"{limit.name} has learned {limit.most} addresses, its limit; {limit.refused} refused",
+            *(part for port in refused[:SHOWN] for part in (", ", PortNumber(port))),
         )
         subject = "" if limit.vid is None else f"vlan {limit.vid}"
-        data = {"limit": limit.most, "refused": limit.refused}
-        yield LIMIT.at(text, limit.port, subject, data)
+        data = {"limit": limit.most, "refused": limit.refused, "ports": refused[:SHOWN]}
+        port = limit.port if limit.port is not None or len(refused) != 1 else refused[0]
+        yield LIMIT.at(text, port, subject, data)

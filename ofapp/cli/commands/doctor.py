@@ -105,7 +105,8 @@ def _show_host(host: Json) -> None:
         return
     addresses = f" with {', '.join(host['addresses'])}" if host["addresses"] else ""
     vlan = f" in VLAN {host['vlan']}" if host["vlan"] else ""
-    say(f"{place}: nothing hinders {host['mac']}{vlan}{addresses}")
+    who = host["mac"] or "hosts behind it"
+    say(f"{place}: nothing hinders {who}{vlan}{addresses}")
 
 
 def _ask(url: str) -> ControllerReport:
@@ -136,8 +137,21 @@ def _ask(url: str) -> ControllerReport:
     problems: list[Json] = []
     with suppress(ApiError):  # an older controller has none
         problems = client.get("/v1/problems")["problems"]
-    members, invalid = config.get("members", []), cluster.get("invalid", [])
-    return ControllerReport(url, None, bridges, trees, lags, fabrics, members, invalid, problems)
+    listens: list[str] = []
+    with suppress(ApiError):
+        listens = client.get("/v1/version").get("openflow", [])
+    return ControllerReport(
+        url,
+        None,
+        bridges,
+        trees,
+        lags,
+        fabrics,
+        config.get("members", []),
+        cluster.get("invalid", []),
+        problems,
+        listens,
+    )
 
 
 def _show(findings: tuple[Finding, ...]) -> None:

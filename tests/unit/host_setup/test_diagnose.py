@@ -163,10 +163,27 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         "ethtool -K eth0 gro off",
     ),
     "checksums": (
-        healthy(uplink(kind="veth", checksums_later=True)),
+        host(
+            uplink(kind="veth", checksums_later=True, other_end=77),
+            replace(nic("h1", addresses=(), routes=()), index=77, checksums_later=True),
+            local(),
+            bridges=(ours("br0", BridgePort("eth0", number=1, mtu=1500)),),
+        ),
         GOOD,
         "checksums",
-        "ethtool -K eth0 tx off",
+        "ethtool -K h1 tx off",
+    ),
+    "another address": (
+        healthy(controllers=(Controller("tcp:192.0.2.77:6653", error="no route"),)),
+        replace(GOOD, bridges={ID: {"connected": False}}, listens=["tcp:0.0.0.0:6653"]),
+        "is not connected to tcp:192.0.2.77:6653: no route",
+        "ovs-vsctl set-controller br0 tcp:127.0.0.1:6653",
+    ),
+    "refused there": (
+        healthy(controllers=AWAY),
+        replace(GOOD, bridges={ID: {"connected": False}}, listens=["tcp:127.0.0.1:6653"]),
+        "is not connected",
+        "the controller's log",
     ),
     "own stack": (
         healthy(uplink(state={"settings": tuple((key, 0) for key in USERSPACE_UPLINK)})),
@@ -218,6 +235,10 @@ def test_an_illness_is_found_with_its_cure(name: str) -> None:
     findings = found(seen, report)
     assert [one for one in findings if problem in one.problem and cure in one.fix], findings
     assert len(findings) == 1
+
+
+def test_a_veth_whose_other_end_is_not_on_this_host_is_not_judged() -> None:
+    assert found(healthy(uplink(kind="veth", checksums_later=True))) == ()
 
 
 def test_alike_findings_of_several_places_are_one_group() -> None:
