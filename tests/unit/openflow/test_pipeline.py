@@ -25,7 +25,7 @@ from ofapp.bridge.multicast import Family
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.params.parameter import declared
 from ofapp.bridge.params.params import BridgeParams, PortParams
-from ofapp.bridge.params.policy import AclMatch, AclRule, Policies, PortPolicy, Storm
+from ofapp.bridge.params.policy import AclMatch, AclRule, Mirror, Policies, PortPolicy, Storm
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.stp import BridgeParams as StpParams
@@ -65,6 +65,15 @@ def bridge() -> Bridge:
     made.set_ports(
         [Port(1, "p1", 1, True), Port(2, "p2", 2, False), Port(LOCAL_PORT, "br0", 3, True)], 0.0
     )
+    return made
+
+
+def mirrored() -> Bridge:
+    """A bridge whose port p3 has copies of all that enters by port p1."""
+    mirror = Mirror("p3", frozenset({"p1"}), frozenset())
+    ports = {"p3": PortParams(policy=PortPolicy(monitor=True))}
+    made = Bridge(1, BridgeParams(ports=ports, policies=Policies(mirrors=(mirror,))))
+    made.set_ports([Port(number, f"p{number}", number, True) for number in (1, 3)], 0.0)
     return made
 
 
@@ -209,6 +218,7 @@ class TestDeclaration:
             flows.trap_flow(SNOOPED, Place(1), True),
             *wanted_flows(everything().desired(), True),
             *wanted_flows(guarded().desired(), True),
+            *wanted_flows(mirrored().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
             *Installed(metered=True).wanted(member_of_a_fabric()).all_flows(),
