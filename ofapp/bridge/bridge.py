@@ -103,7 +103,7 @@ class Bridge:
         self.stp = self._the(SpanningTreeOnBridge)
         self.lldp = self._the(LldpOnBridge)
         self.first_hop = self._the(FirstHop)
-        self.flooding = Flooding(self._on_bridge, self.stp.is_edge)
+        self.flooding = Flooding(self._on_bridge, self.stp.is_edge, self.static_entries)
 
     def _the(self, kind: type[P]) -> P:
         return next(each for each in self.protocols if isinstance(each, kind))

@@ -74,12 +74,15 @@ class RemoveDestination(NamedTuple):
 class PutStatic:
     """An address that neither moves nor ages: static (with a VID) or local (on every VID).
 
-    port None: the port is away, so frames to the address flood; it is not learned elsewhere.
+    port None: the port is absent, so frames to the address flood; it is not learned elsewhere.
+    forwards: the port is in state forwarding; else frames to the address are dropped (802.1D-2004
+    7.7.1).  Always true for a local address.
     """
 
     mac: int
     vid: int | None
     port: int | None
+    forwards: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,18 @@ class StaticEntries:
                 effects.append(self._put_static(vid, mac))
         return effects
 
+    def follow(self, states: Mapping[int, bool]) -> list[Effect]:
+        """Send to addresses on ports that forward now, and no longer on those that do not.
+
+        states: whether a port forwards, by number, for the ports that have another state.
+        """
+        effects: list[Effect] = []
+        for vid, mac in self.ports:
+            port = self._fdb.tables[vid][mac].port
+            if port in states:
+                effects.append(PutStatic(mac, vid, port, states[port]))
+        return effects
+
     def set_local(self, mac: int | None) -> list[Effect]:
         """Set the bridge's own address on LOCAL, on every VID; it displaces a learned one."""
         effects: list[Effect] = []
@@ -100,4 +112,5 @@ class StaticEntries:
         return effects
 
     def _put_static(self, vid: int, mac: int) -> PutStatic:
-        return PutStatic(mac, vid, self._fdb.tables[vid][mac].port or None)
+        port = self._fdb.tables[vid][mac].port
+        return PutStatic(mac, vid, port or None, not port or self._learning.forwards(port))

@@ -1,4 +1,5 @@
-"""The sets of ports that floods and multicast leave by, as they follow from port states.
+"""What follows from port states: the sets of ports that floods and multicast leave by, and whether
+frames to static addresses pass.
 
 A thousand ports may open in one step, so the sets are computed once for all that change together:
 before an effect that depends on them, a barrier or, when a port has closed, a frame that is sent.
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood
+from ofapp.bridge.fdb.static_entries import StaticEntries
 from ofapp.bridge.protocol import Protocol
 from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
 
@@ -19,12 +21,16 @@ class Flooding:
     """ports: those that frames to unknown destinations leave by, as last emitted."""
 
     def __init__(
-        self, protocols: Sequence[Protocol[object]], is_edge: Callable[[int], bool]
+        self,
+        protocols: Sequence[Protocol[object]],
+        is_edge: Callable[[int], bool],
+        static_entries: StaticEntries,
     ) -> None:
         """protocols: they get port states and topology changes; is_edge: of a port."""
         self.ports: frozenset[int] = frozenset()
         self._protocols = protocols
         self._is_edge = is_edge
+        self._static_entries = static_entries
 
     def follow(self, effects: Iterable[Effect], now: float) -> list[Effect]:
         """The effects, and those that follow from port states and topology changes in them.
@@ -62,6 +68,8 @@ class Flooding:
         if ports != self.ports:
             self.ports = ports
             effects.append(SetFlood(ports))
+        forwarding = {port: forwards for port, (forwards, _) in states.items()}
+        effects += self._static_entries.follow(forwarding)
         for protocol in self._protocols:
             effects += protocol.set_port_states(states, now)
         return effects

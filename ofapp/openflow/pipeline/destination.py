@@ -78,7 +78,8 @@ _RULES = (
         200,
         "vlan_vid eth_dst",
         Feature.STATIC,
-        "A static address; one in a VLAN that its port is no member of is dropped.",
+        "A static address; frames to it are dropped while its port does not forward, and in a VLAN "
+        "that the port is no member of.",
         actions="output group",
     ),
     rule(
@@ -207,7 +208,8 @@ def static_destinations(policies: PortPolicies, static: PutStatic, port: int) ->
     """The flows that send frames to a static address, or the bridge's own, to its port."""
     to, vlans = Match("eth_dst", static.mac), policies.vlans(port)
     if static.vid is not None:
-        out = way_out(policies, port, static.vid) if vlans.has(static.vid) else ()
+        passes = static.forwards and vlans.has(static.vid)
+        out = way_out(policies, port, static.vid) if passes else ()
         yield Flow(_TABLE, 200, (vlan(static.vid), to), Feature.STATIC, out)
     elif vlans.vids is None:
         yield Flow(_TABLE, 300, (to,), Feature.LOCAL, way_out(policies, port, NO_VLAN))

@@ -74,6 +74,21 @@ def test_a_port_that_was_removed_and_added_again_sends_nothing_until_it_forwards
     assert bridge.send(2, hello) == {1, LOCAL}
 
 
+def test_a_port_that_is_closed_sends_nothing_to_its_static_address(
+    make: Callable[[str], Bridge], controller: Controller
+) -> None:
+    bridge = make("states")
+    wait_state(controller, bridge, 2, "forwarding")
+    wait_state(controller, bridge, 1, "discarding")
+    host = frames.host(77)
+    path = f"/v1/bridges/{bridge.dpid16}/fdb/0/{host}"
+    reply = controller.api("PUT", path, body={"port": bridge.port_name(1)})
+    assert reply.status in (200, 201, 204), reply
+    sent = bridge.send(2, frames.ethernet(host, frames.host(3)))
+    assert in_datapath(bridge, 1) == "discarding", "it was over too soon to have tested anything"
+    assert 1 not in sent, sent
+
+
 def test_bpdus_of_an_edge_port_are_heard_and_end_its_being_one(
     make: Callable[[str], Bridge], controller: Controller
 ) -> None:
