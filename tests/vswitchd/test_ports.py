@@ -113,7 +113,7 @@ def test_each_port_has_a_meter_for_each_kind_of_copy(bridge: Bridge) -> None:
     meters = bridge.meters()
     for kind in (SIGHTING, SNOOPED):
         assert {meter_id(port, kind) for port in (1, 2, 3, LOCAL)} < set(meters)
-    assert len(meters) == 8 + 1  # and one of the bridge
+    assert len(meters) == 8 + 2  # and two of the bridge: addresses, and its own as a source
     assert all("pktps" in text for text in meters.values())
 
 

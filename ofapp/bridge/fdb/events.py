@@ -7,8 +7,7 @@ from ofapp.bridge.event import INFO, WARNING, EventKind
 FDB_LIMIT = EventKind(
     "fdb.limit",
     WARNING,
-    "The limit of learned addresses of the bridge, a port or a VLAN was reached, and an address of"
-    " the port was not learned. A port that has fewer addresses than others is not affected.",
+    "An address was not learned: the limit of the bridge, a port or a VLAN was reached.",
     "Find the host behind the port that sends many addresses, or limit the port:"
     " `ofapp port set BRIDGE PORT --fdb-max-learned 100`. If they are all real hosts, raise"
     " `fdb_max_learned`.",

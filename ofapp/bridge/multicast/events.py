@@ -16,8 +16,7 @@ MCAST_ROUTER = EventKind(
 MCAST_ROUTER_REFUSED = EventKind(
     "mcast.router.refused",
     WARNING,
-    "A query or another message of a multicast router came in by a port where no router may be "
-    "(`router: false`, as `trust: guest` sets it), and was dropped.",
+    "A query or message of a multicast router was dropped on a port with `router: false`.",
     "Find the host that sends it, or allow routers at the port: `first_hop: {router: true}`.",
     "message vlan",
 )

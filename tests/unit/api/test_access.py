@@ -26,6 +26,7 @@ IDS = {
     "member": "m1",
     "address": "10.0.0.9",
     "fabric": "mesh",
+    "id": "00000000",
 }
 """The objects: with these no answer is a 404 for want of a bridge or a port."""
 
@@ -35,6 +36,7 @@ ADMINS = {
     ("POST", "/v1/config/reload"),
     ("POST", "/v1/config/push"),
     ("GET", "/v1/tokens"),
+    ("GET", "/v1/recording"),
     ("POST", "/v1/tokens"),
     ("DELETE", "/v1/tokens/<name>"),
     ("POST", "/v1/cluster/members/<member>/drain"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api.app import api_document, create_app
+from ofapp.api.app import api_document
 from ofapp.api.http.streams import EventItem
 from ofapp.common import hub
 from tests.unit.api import live
@@ -35,25 +33,19 @@ THOROUGH = bool(os.environ.get("OFAPP_THOROUGH"))
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 
 
-def test_a_controller_starts_without_the_document_and_works_on_while_it_is_made() -> None:
-    network, turns = empty_network(), []
+def test_other_work_goes_on_while_the_document_is_made() -> None:
+    turns = 0
 
     def work() -> None:
+        nonlocal turns
         while True:
-            turns.append(time.process_time())
+            turns += 1
             hub.sleep(0)
 
-    begun = time.process_time()
-    create_app(network)
-    made = time.process_time()
     other = hub.spawn(work)
-    api_document(network)
+    api_document(empty_network())
     hub.kill(other)
-    described = time.process_time() - made
-    assert made - begun < described / 2
-    pauses = [later - earlier for earlier, later in itertools.pairwise(turns)]
-    assert len(pauses) > 20
-    assert max(pauses) < described / 2
+    assert turns > 20
 
 
 def test_the_document_knows_every_route(client: Any) -> None:
@@ -106,6 +98,10 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/fabrics/{fabric}",
         "/v1/fabrics/{fabric}/trace",
         "/v1/fdb",
+        "/v1/bridges/{dpid}/ports/{port}/cable",
+        "/v1/problems",
+        "/v1/problems/kinds",
+        "/v1/problems/{id}/acknowledgement",
         "/v1/topology",
         "/v1/search",
         "/v1/vendors",

@@ -62,7 +62,7 @@ def test_what_a_switch_has_counted_is_reported_to_who_asks(client: Any, network:
 
 def test_every_rate_that_is_kept_can_be_reported() -> None:
     kept = {"sighting", "bpdu", "lacp", "lldp", "snooped"}
-    kept |= {"dhcp", "dhcp_server", "nd", "router", "answer"}
+    kept |= {"dhcp", "dhcp_server", "nd", "nd_trusted", "router", "answer"}
     storms = {"broadcast", "multicast", "unknown_unicast"}
     assert {*get_args(LimitedKind)} == kept | storms | {"learning"}
 

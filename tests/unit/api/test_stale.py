@@ -31,6 +31,8 @@ LOCAL = {
     "/v1/cluster",
     "/v1/events",
     "/v1/events/kinds",
+    "/v1/problems/kinds",
+    "/v1/recording",
     "/v1/session",
     "/v1/vendors",
     "/v1/version",

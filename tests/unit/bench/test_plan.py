@@ -127,7 +127,7 @@ def test_what_cannot_be_done_side_by_side(
     [
         (["--quick", "--full"], "give one of them"),
         (["--tx", "eth1"], "give both or none"),
-        (["--size", "60"], "equal to 64"),
+        (["--size", "60"], "60 is not in the range"),
         (["--dut", "hub"], "ofapp"),
         (["--tag", "much-too-long"], "at most 8"),
     ],
