@@ -143,6 +143,11 @@ def test_a_dry_run_tells_what_a_reload_does(bridge: Bridge, controller: Controll
     planned = reload(controller, dry_run="true")["bridges"][0]
     assert table(bridge) == before
     assert len(planned["lines"]) == sum(planned["sent"].values()) > 0
+    items = {one["item"]: one for one in planned["items"]}
+    for port in (1, 2):
+        assert items[f"port {bridge.name}p{port}"]["changes"] == ["isolated no -> yes"]
+    counted = [sum(one["sent"].values()) for one in planned["items"]]
+    assert sum(counted) == len(planned["lines"])
     done = reload(controller)["bridges"][0]
     assert (done["changes"], done["sent"]) == (planned["changes"], planned["sent"])
     assert table(bridge) != before
