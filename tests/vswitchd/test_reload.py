@@ -301,3 +301,35 @@ def test_warm_is_cold(bridge: Bridge, controller: Controller, history: tuple[str
     controller.restart()
     controller.connect(bridge)
     assert table(bridge) == warm
+
+
+def test_a_plan_of_settings_counts_each_change_once_and_is_what_happens(
+    bridge: Bridge, controller: Controller
+) -> None:
+    path = f"/v1/bridges/{bridge.dpid16}/settings"
+    members = [f"{bridge.name}p{number}" for number in (3, 4)]
+
+    def change(own: list[str], **query: str) -> Any:
+        settings = {"settings": {"lags": {"bond0": {"members": own, "lacp": "off"}}}}
+        reply = controller.api("PATCH", path, settings, **query)
+        assert reply.status == 200, reply
+        return reply.body["planned"]
+
+    def in_use() -> list[str]:
+        (lag,) = controller.get(f"/v1/bridges/{bridge.dpid16}/lags")["lags"]
+        return [one["name"] for one in lag["members"] if one["distributing"]]
+
+    for own, changes in (
+        (members, ["added", *(f"member {name} joins" for name in members)]),
+        (members[:1], [f"member {members[1]} leaves"]),
+    ):
+        before = table(bridge)
+        planned = change(own, dry_run="true")
+        assert table(bridge) == before
+        items = {one["item"]: one for one in planned["items"]}
+        assert items["aggregation bond0"]["changes"] == changes
+        for kind, count in planned["sent"].items():
+            assert sum(one["sent"][kind] for one in planned["items"]) == count
+        assert change(own) is None
+        wait_for(lambda own=own: in_use() == own, "the members to be used")  # they wait at first
+        assert change(own, dry_run="true") == {"sent": NOTHING, "items": [], "lines": []}
