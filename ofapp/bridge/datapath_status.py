@@ -1,10 +1,10 @@
-"""Status of what forwards for a bridge, as of its last poll."""
+"""Status of what forwards for a bridge, as of its last poll, and a planned change of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +44,16 @@ class DatapathStatus:
     drops: Mapping[str, int]
     held_back: Mapping[str, Mapping[int, int]]
     acl: AclCounters
+
+
+class PlannedItem(NamedTuple):
+    """The planned change of one thing that a datapath forwards by, as a port or an aggregation.
+
+    item: what it is, with its name.
+    changes: its own changes, in words; none if only flows change, as a consequence of others.
+    sent: how many of its flows, groups and meters change.
+    """
+
+    item: str
+    changes: tuple[str, ...]
+    sent: dict[str, int]

@@ -76,20 +76,25 @@ class DesiredPort:
 class Desired:
     """All that a datapath should hold.
 
-    numbers: of all ports, up or down; ports: those that are up and take part, by number.
+    names: of all ports, up or down, by number; ports: those that are up and take part, by number.
     statics: the addresses that do not move; holds: those that are held down.
     lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
     protocols: what each protocol wants, by its name (`ofapp.bridge.protocol.Protocol.desired`).
     """
 
     port_policies: PortPolicies
-    numbers: tuple[int, ...]
+    names: Mapping[int, str]
     ports: tuple[DesiredPort, ...]
     statics: tuple[PutStatic, ...]
     holds: tuple[HoldDown, ...]
     lists: AccessLists
     mirrors: Mapping[str, int]
     protocols: Mapping[str, Any]
+
+    @property
+    def numbers(self) -> Iterable[int]:
+        """The numbers of all ports."""
+        return self.names.keys()
 
     @property
     def snoops(self) -> bool:
@@ -172,10 +177,10 @@ class Asked:
         parts, policies = self._parts, self._port_policies
         lists = used_lists(self._params)
         states = sorted(self._states())
-        numbers = tuple(port.number for port in self._ports)
+        names = {port.number: port.name for port in self._ports}
         if among is not None:
             states = [state for state in states if state[0] in among]
-            numbers = tuple(number for number in numbers if number in among)
+            names = {number: name for number, name in names.items() if number in among}
         statics = tuple(parts.static_entries)
         holds = tuple(held.effect for held in parts.learning.move_guard.held.values())
         mirrors = dict(_mirrors(lists, self._ports))
@@ -184,7 +189,7 @@ class Asked:
         def made(portions: Portions) -> Desired:
             return Desired(
                 policies,
-                numbers,
+                names,
                 tuple(self.port(number, state) for number, state in portions.of(states)),
                 statics,
                 holds,

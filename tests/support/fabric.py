@@ -56,7 +56,7 @@ def desired_at(edge: Bridge, fabric: DesiredFabric) -> Desired:
     return replace(
         desired,
         port_policies=policies(edge),
-        numbers=(*desired.numbers, FABRIC_PORT),
+        names={**desired.names, FABRIC_PORT: "to the fabric"},
         ports=(*ports, FABRIC),
         protocols={**desired.protocols, "fabric": fabric},
     )

@@ -143,6 +143,11 @@ def test_a_dry_run_tells_what_a_reload_does(bridge: Bridge, controller: Controll
     planned = reload(controller, dry_run="true")["bridges"][0]
     assert table(bridge) == before
     assert len(planned["lines"]) == sum(planned["sent"].values()) > 0
+    items = {one["item"]: one for one in planned["items"]}
+    for port in (1, 2):
+        assert items[f"port {bridge.name}p{port}"]["changes"] == ["isolated no -> yes"]
+    counted = [sum(one["sent"].values()) for one in planned["items"]]
+    assert sum(counted) == len(planned["lines"])
     done = reload(controller)["bridges"][0]
     assert (done["changes"], done["sent"]) == (planned["changes"], planned["sent"])
     assert table(bridge) != before
@@ -296,3 +301,35 @@ def test_warm_is_cold(bridge: Bridge, controller: Controller, history: tuple[str
     controller.restart()
     controller.connect(bridge)
     assert table(bridge) == warm
+
+
+def test_a_plan_of_settings_counts_each_change_once_and_is_what_happens(
+    bridge: Bridge, controller: Controller
+) -> None:
+    path = f"/v1/bridges/{bridge.dpid16}/settings"
+    members = [f"{bridge.name}p{number}" for number in (3, 4)]
+
+    def change(own: list[str], **query: str) -> Any:
+        settings = {"settings": {"lags": {"bond0": {"members": own, "lacp": "off"}}}}
+        reply = controller.api("PATCH", path, settings, **query)
+        assert reply.status == 200, reply
+        return reply.body["planned"]
+
+    def in_use() -> list[str]:
+        (lag,) = controller.get(f"/v1/bridges/{bridge.dpid16}/lags")["lags"]
+        return [one["name"] for one in lag["members"] if one["distributing"]]
+
+    for own, changes in (
+        (members, ["added", *(f"member {name} joins" for name in members)]),
+        (members[:1], [f"member {members[1]} leaves"]),
+    ):
+        before = table(bridge)
+        planned = change(own, dry_run="true")
+        assert table(bridge) == before
+        items = {one["item"]: one for one in planned["items"]}
+        assert items["aggregation bond0"]["changes"] == changes
+        for kind, count in planned["sent"].items():
+            assert sum(one["sent"][kind] for one in planned["items"]) == count
+        assert change(own) is None
+        wait_for(lambda own=own: in_use() == own, "the members to be used")  # they wait at first
+        assert change(own, dry_run="true") == {"sent": NOTHING, "items": [], "lines": []}

@@ -17,6 +17,7 @@ from ofapp.api.auth import caller
 from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, ProblemError, documented, resource
+from ofapp.api.resources.bridge.planned import Planned, items_of
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
@@ -101,14 +102,6 @@ class ConfigStatus(BaseModel):
     bridges: list[ConfigBridge]
 
 
-class SentCounts(BaseModel):
-    """Messages that changed a switch, by what they changed."""
-
-    flows: int
-    groups: int
-    meters: int
-
-
 class CutOffHost(BaseModel):
     """A host that would be cut off: it has no binding on a port that becomes guarded."""
 
@@ -117,15 +110,13 @@ class CutOffHost(BaseModel):
     mac: str
 
 
-class BridgeReloaded(BaseModel):
+class BridgeReloaded(Planned):
     """A bridge that changed."""
 
     datapath_id: DatapathId
     name: str
     changes: list[str] = Field(description="in words")
     dropped: list[str] = Field(description="changes that discard run-time settings")
-    sent: SentCounts | None = Field(description="null while the switch is away")
-    lines: list[str] = Field(description="of a dry run: each change of a flow, group or meter")
     cut_off: list[CutOffHost] = Field(
         description="of a dry run: present hosts that source guard would cut off, until they renew"
         " their lease or are given a binding; at most 1000"
@@ -282,4 +273,5 @@ def _reloaded(bridge: BridgeReload) -> BridgeReloaded:
         for host in bridge.cut_off
     ]
     about = {"datapath_id": f"{bridge.datapath_id:016x}", "cut_off": hosts}
+    about["items"] = items_of(bridge.items)
     return BridgeReloaded(**asdict(bridge) | about)

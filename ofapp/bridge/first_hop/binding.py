@@ -136,8 +136,8 @@ class GuardedPort:
     router: bool = True
     report_only: bool = False
     pass_when_away: bool = True
-    watched: bool = False
-    prober: int = 0
+    watched: bool = field(default=False, repr=False)
+    prober: int = field(default=0, repr=False)
 
     @property
     def snooped(self) -> bool:

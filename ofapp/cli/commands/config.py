@@ -85,12 +85,18 @@ def reload(
         ),
     ] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Discard all run-time settings.")] = False,
+    flows: Annotated[
+        bool, typer.Option("--flows", help="List the changed flows, too, with --dry-run.")
+    ] = False,
     as_json: JsonOption = False,
     client: Client = CONNECT,
 ) -> None:
     """Have the controller read its file again, without losing a frame.
 
     What was set at run time stays, unless the file has changed the same value.
+
+    A dry run lists the changed settings, and below them what changes in the network: ports,
+    aggregations, addresses and so on, with the number of their flows, groups and meters.
     """
     wanted = {"dry_run": dry_run, "force": force, "reset": reset}
     query = {name: "true" for name, given in wanted.items() if given}
@@ -103,11 +109,14 @@ def reload(
     for change in answer["fabrics"]:
         say(f"fabric {change}")
     for bridge in answer["bridges"]:
-        say(f"{bridge['name']} ({bridge['datapath_id']}){_counts(bridge)}")
+        counts = "its switch is away" if bridge["sent"] is None else _counts(bridge["sent"])
+        say(f"{bridge['name']} ({bridge['datapath_id']}): {counts}")
         for change in bridge["changes"]:
             say(f"  {change}{_RUN_TIME if change in bridge['dropped'] else ''}")
-        for line in bridge["lines"]:
-            say(f"    {line}")
+        for item in bridge.get("items", ()):  # an older controller has none
+            say(f"    {_item_line(item)}")
+        for line in bridge["lines"] if flows else ():
+            say(f"      {line}")
     say(f"{'would be: ' if dry_run else ''}{answer['message']}")
 
 
@@ -187,12 +196,14 @@ def _member_lines(members: list[Json]) -> list[str]:
 _RUN_TIME = " (was set at run time, and is taken back)"
 
 
-def _counts(bridge: Json) -> str:
-    sent = bridge["sent"]
-    if sent is None:
-        return ": its switch is away"
-    counts = [f"{number} {kind}" for kind, number in sent.items() if number]
-    return f": {', '.join(counts) or 'no flow'}"
+def _item_line(item: Json) -> str:
+    changes = f": {', '.join(item['changes'])}" if item["changes"] else ""
+    return f"{item['item']}{changes} ({_counts(item['sent'])})"
+
+
+def _counts(sent: dict[str, int]) -> str:
+    counts = (_counted(number, kind.removesuffix("s")) for kind, number in sent.items() if number)
+    return ", ".join(counts) or "no flow"
 
 
 def _lines(status: Json, bridges: list[Json]) -> list[str]:

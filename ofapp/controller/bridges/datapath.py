@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.datapath_status import DatapathStatus
+from ofapp.bridge.datapath_status import DatapathStatus, PlannedItem
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
@@ -59,6 +59,15 @@ class Changes(Protocol):
 
     def lines(self) -> Iterator[str]:
         """One line for each change, in words."""
+
+
+class Plan(Protocol):
+    """Changes that are planned, and the items of the network that change."""
+
+    @property
+    def changes(self) -> Changes: ...
+
+    def items(self) -> Iterator[PlannedItem]: ...
 
 
 class PortCounters(Protocol):
@@ -115,7 +124,7 @@ class Datapath(Protocol):
     def apply(self, effects: list[Effect]) -> None:
         """Carry effects out, in order; a `Notice` among them is handled."""
 
-    def plan(self, params: BridgeParams) -> Changes:
+    def plan(self, params: BridgeParams) -> Plan:
         """Return the changes by other parameters, without those that protocols would make later."""
 
     def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:

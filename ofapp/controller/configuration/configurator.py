@@ -9,8 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import PlannedItem
 from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.event import Event
 from ofapp.controller.audit import record_of
@@ -22,6 +24,23 @@ from ofapp.controller.state.saving import Ticket
 
 SwitchChanges = Callable[[], Changes | None]
 """Waits until all messages are sent to a switch, and gives the changes there, as `plan` does."""
+
+
+SHOWN = 1000
+"""Most items, and most flow changes, of a bridge that are reported."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Effect of a plan in a switch.
+
+    sent: how many flows, groups and meters change, None while the switch is disconnected.
+    items: what changes in terms of the network; lines: each change of a flow, group or meter.
+    """
+
+    sent: dict[str, int] | None = None
+    items: tuple[PlannedItem, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,10 +60,14 @@ class Configurator:
         self._running = shared.running
         self._entries = entries
 
-    def preview(self, plan: BridgePlan) -> Changes | None:
-        """Changes that a plan would make in the bridge's switch; None while it is away."""
+    def preview(self, plan: BridgePlan) -> Preview:
+        """The effect that a plan would have in the bridge's switch."""
         datapath = self._registry.datapath(plan.bridge)
-        return None if datapath is None else datapath.plan(plan.new.params())
+        if datapath is None:
+            return Preview()
+        planned = datapath.plan(plan.new.params())
+        items, lines = islice(planned.items(), SHOWN), islice(planned.changes.lines(), SHOWN)
+        return Preview(planned.changes.counts(), tuple(items), tuple(lines))
 
     def set(self, plan: BridgePlan, event: Event | None = None) -> Applied:
         """Record, store and apply a plan.

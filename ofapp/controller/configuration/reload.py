@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
+from ofapp.bridge.datapath_status import PlannedItem
 from ofapp.bridge.first_hop.binding import UnboundHost
 from ofapp.bridge.mac import parse_mac
 from ofapp.common import hub
@@ -27,7 +28,7 @@ from ofapp.config.load import signature
 from ofapp.config.loss import extent, missing
 from ofapp.controller.bridges.datapath import Changes
 from ofapp.controller.bridges.dispatcher import Shared
-from ofapp.controller.configuration.configurator import Configurator
+from ofapp.controller.configuration.configurator import SHOWN, Configurator, Preview
 from ofapp.controller.configuration.events import CONFIG_INCOMPLETE, CONFIG_REFUSED, CONFIG_RELOADED
 from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
@@ -95,16 +96,14 @@ def _advice(loss: str, command: str) -> str:
 POLL = 1.0
 """Seconds between two checks whether the file has changed."""
 
-SHOWN = 1000
-"""Most lines of a bridge's flow changes, and most hosts, that are reported."""
-
 
 @dataclass(frozen=True)
 class BridgeReload:
     """Changes of one bridge by a reload.
 
     changes: by the file, in words; dropped: those among them that undo run-time settings.
-    sent: changed flows, groups and meters, None while the switch is away; lines: which.
+    sent: changed flows, groups and meters, None while the switch is away.
+    items, lines: of a dry run, see `Preview`.
     cut_off: of a dry run, the present hosts without a binding on ports that become guarded.
     """
 
@@ -113,6 +112,7 @@ class BridgeReload:
     changes: tuple[str, ...]
     dropped: tuple[str, ...]
     sent: dict[str, int] | None = None
+    items: tuple[PlannedItem, ...] = ()
     lines: tuple[str, ...] = ()
     cut_off: tuple[UnboundHost, ...] = ()
 
@@ -311,7 +311,8 @@ class Reloader:
 
     def _preview(self, plan: Plan) -> list[BridgeReload]:
         return [
-            _of_bridge(bridge, self.configurator.preview(bridge), True) for bridge in plan.changed
+            _of_bridge(bridge, self.configurator.preview(bridge), _cut_off(bridge))
+            for bridge in plan.changed
         ]
 
     def _apply(self, plan: Plan) -> tuple[tuple[Ticket, ...], list[BridgeReload]]:
@@ -326,7 +327,9 @@ class Reloader:
             self.configurator.settled(bridge.bridge)
         saved = tuple(each.saved for _, each in applied)
         return saved, [
-            _of_bridge(bridge, each.changed()) for bridge, each in applied if bridge.changes
+            _of_bridge(bridge, Preview(_counts(each.changed())))
+            for bridge, each in applied
+            if bridge.changes
         ]
 
     def _reloaded(self, outcome: Reload) -> None:
@@ -354,13 +357,16 @@ class Reloader:
         self.shared.events.emit(None, event)
 
 
-def _of_bridge(plan: BridgePlan, changes: Changes | None, listed: bool = False) -> BridgeReload:
-    """Changes of a bridge.  listed: with the changed flows."""
-    sent = None if changes is None else changes.counts()
-    lines = islice(changes.lines(), SHOWN) if listed and changes is not None else ()
-    bridge = plan.bridge
-    about = bridge.datapath_id, bridge.name, plan.changes, plan.dropped
-    return BridgeReload(*about, sent, tuple(lines), _cut_off(plan) if listed else ())
+def _counts(changes: Changes | None) -> dict[str, int] | None:
+    return None if changes is None else changes.counts()
+
+
+def _of_bridge(
+    plan: BridgePlan, switch: Preview, cut_off: tuple[UnboundHost, ...] = ()
+) -> BridgeReload:
+    """Changes of a bridge.  switch: those of its switch."""
+    about = plan.bridge.datapath_id, plan.bridge.name, plan.changes, plan.dropped
+    return BridgeReload(*about, switch.sent, switch.items, switch.lines, cut_off)
 
 
 def _cut_off(plan: BridgePlan) -> tuple[UnboundHost, ...]:

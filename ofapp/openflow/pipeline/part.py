@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ofapp.bridge.ports.policies import PortPolicies
@@ -26,10 +26,7 @@ class Context(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Flows, innermost table first, groups and meters of a value.
-
-    value: the value; None where it is not asked for again.
-    """
+    """Flows, innermost table first, groups and meters of a value."""
 
     value: Any = None
     flows: tuple[Flow, ...] = ()
@@ -45,13 +42,30 @@ class Part(NamedTuple):
 NOTHING = Part()
 
 
+Names = Callable[[int], str]
+"""The name of a port of a switch, by its number."""
+
+
+class Words(NamedTuple):
+    """A value in words.
+
+    item: what it is, with its name.
+    fields: its values by name.  Those in a mapping are elements, as members, that come and go.
+    """
+
+    item: str
+    fields: Mapping[str, Any]
+
+
 class Kind(NamedTuple):
     """One kind of values.
 
     key: the key of a value; make: its part; closes: of the old part the flows that are left over
     are deleted before the new part is added, so that no frame of a former port enters.
+    words: the value in words, for plans; None for a kind that only removes a part.
     """
 
     key: Callable[[Any], Key]
     make: Callable[[Any, Context], Part]
     closes: bool = False
+    words: Callable[[Any, Names], Words] | None = None

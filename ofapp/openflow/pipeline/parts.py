@@ -4,7 +4,8 @@ The contents of a switch are a base, which depends on parameters and present por
 for each value.  The whole and a change come from the same maker.  A change takes out the part that
 a value with the same key has made before, and puts the new part in its place (`Installed.replace`).
 
-A new kind is a frozen value, a function from the value to its part, and one entry in `KINDS`.  The
+A new kind is a frozen value, a function from the value to its part, its words for plans, and one
+entry in `KINDS`.  The
 value is an effect of its protocol, and one of the values of `Protocol.desired`.
 """
 
@@ -30,10 +31,10 @@ from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.openflow.model.trap import Place
 from ofapp.openflow.model.traps import LACP, PROBE, TRAPS, lacp_places, probe_places
-from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.pipeline import flows, meters, words
 from ofapp.openflow.pipeline.egress import entry_groups
 from ofapp.openflow.pipeline.entries import entry_of, key_of
-from ofapp.openflow.pipeline.part import NOTHING, Context, Key, Kind, Part
+from ofapp.openflow.pipeline.part import NOTHING, Context, Key, Kind, Names, Part, Words
 
 _TRAPS = {trap.name: trap for trap in TRAPS}
 
@@ -63,6 +64,12 @@ def port_key(port: int) -> Key:
 
 
 FABRIC_KEY: Key = ("fabric",)
+
+
+def words_of(part: Part, names: Names) -> Words | None:
+    """A part's value in words; None for no part."""
+    put = None if part.empty else KINDS[type(part.value)].words
+    return None if put is None else put(part.value, names)
 
 
 def _nothing(_value: object, _context: Context) -> Part:
@@ -124,23 +131,31 @@ def _shared(effect: SetShared, _context: Context) -> Part:
 def _fabric(fabric: DesiredFabric, context: Context) -> Part:
     traps = tuple(meters.trap_meter(PROBE, place) for place in probe_places(fabric))
     made = flows.fabric_flows(fabric, context.metered)
-    return Part(None, made, (), traps if context.metered else ())
+    return Part(fabric, made, (), traps if context.metered else ())
 
 
 KINDS: dict[type[Any], Kind] = {
-    DesiredPort: Kind(lambda port: port_key(port.number), _port, closes=True),
+    DesiredPort: Kind(lambda port: port_key(port.number), _port, True, words.port_words),
     ClosePort: Kind(lambda effect: port_key(effect.port), _nothing, closes=True),
-    PutStatic: Kind(lambda static: ("static", static.vid, static.mac), _static),
+    PutStatic: Kind(
+        lambda static: ("static", static.vid, static.mac), _static, False, words.static_words
+    ),
     RemoveStatic: Kind(lambda static: ("static", static.vid, static.mac), _nothing),
-    HoldDown: Kind(lambda hold: ("hold", hold.vid, hold.mac), _hold),
+    HoldDown: Kind(lambda hold: ("hold", hold.vid, hold.mac), _hold, False, words.hold_words),
     LetGo: Kind(lambda hold: ("hold", hold.vid, hold.mac), _nothing),
-    BoundHost: Kind(lambda host: ("host", host.port, host.vid, host.mac), _host),
-    DesiredLag: Kind(lambda lag: ("lag", lag.number), _lag, closes=True),
-    SetGroup: Kind(lambda entry: entry_of(entry)[0], _entry),
-    SetUnregistered: Kind(lambda entry: entry_of(entry)[0], _entry),
+    BoundHost: Kind(
+        lambda host: ("host", host.port, host.vid, host.mac), _host, False, words.host_words
+    ),
+    DesiredLag: Kind(lambda lag: ("lag", lag.number), _lag, True, words.lag_words),
+    SetGroup: Kind(lambda entry: entry_of(entry)[0], _entry, False, words.group_words),
+    SetUnregistered: Kind(
+        lambda entry: entry_of(entry)[0], _entry, False, words.unregistered_words
+    ),
     RemoveGroup: Kind(lambda entry: key_of(*entry), _nothing),
-    SetTrap: Kind(lambda effect: ("trap", effect.kind, effect.port), _trap),
-    SetShared: Kind(lambda effect: ("shared", effect.lag), _shared),
-    DesiredFabric: Kind(lambda _fabric: FABRIC_KEY, _fabric),
+    SetTrap: Kind(
+        lambda effect: ("trap", effect.kind, effect.port), _trap, False, words.trap_words
+    ),
+    SetShared: Kind(lambda effect: ("shared", effect.lag), _shared, False, words.shared_words),
+    DesiredFabric: Kind(lambda _fabric: FABRIC_KEY, _fabric, False, words.fabric_words),
 }
 """All kinds of values, by type; those that only remove a part are among them."""

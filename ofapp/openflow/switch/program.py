@@ -64,10 +64,10 @@ class Program:
             self.versions.clear()
             self.versions.update(after.versions)
         for flow in (*changes.flows_added, *changes.flows_changed):
-            if not _is_of_version(flow):
+            if not is_of_version(flow):
                 self.flows[flow.identity] = flow
         for flow in changes.flows_removed:
-            if not _is_of_version(flow):
+            if not is_of_version(flow):
                 self.flows.pop(flow.identity, None)
         for group in (*changes.groups_added, *changes.groups_changed):
             self.groups[group.id] = group
@@ -90,7 +90,8 @@ class Program:
             self.parts[key] = part
 
 
-def _is_of_version(flow: Flow) -> bool:
+def is_of_version(flow: Flow) -> bool:
+    """Whether a flow belongs to a version of a fabric's plan."""
     return flow.feature is Feature.VERSION and flow.table == TableId.FABRIC
 
 

@@ -43,6 +43,7 @@ from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.mastership.marks import write_mark
 from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership, Standby
 from ofapp.openflow.switch.phase import Phase, Transition, after
+from ofapp.openflow.switch.plan import Plan
 from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.program import Changes, Program, difference
 from ofapp.openflow.switch.queue.alike import MANY, together
@@ -187,12 +188,16 @@ class Session(Generic[AnyBridge]):
         for event in self._learning_watch.look(self._learn_queue.dropped, now):
             self._emit(event)
 
-    def plan(self, params: BridgeParams) -> Changes:
+    def plan(self, params: BridgeParams) -> Plan:
         """Return the changes by other parameters, without those that protocols would make later."""
         portions = hub.portions()
         before = self._installed.program.copy()
         desired = self.bridge.desired_as_of_now(params)(portions)
-        return difference(before, self._installed.wanted(desired, portions), portions)
+        after = self._installed.wanted(desired, portions)
+        known = (*self.bridge.ports, *self.bridge.lags.physical(self.bridge.ports))
+        names = {**desired.names, **{port.number: port.name for port in known}}
+        changes = difference(before, after, portions)
+        return Plan(before, after, changes, lambda port: names.get(port, str(port)), portions)
 
     # Beginning and end
 

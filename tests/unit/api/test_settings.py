@@ -53,6 +53,8 @@ def test_a_dry_run_shows_the_changes_and_makes_none(client: Any, bridge: Bridge)
     assert answer.json["after"]["ports"]["eth1"] == {"isolated": True}
     assert client.get(PATH).json["settings"] == before
     assert not bridge.params.port("eth1").policy.isolated
+    assert answer.json["planned"] == {"sent": None, "items": [], "lines": []}  # no switch
+    assert patch(client).json["planned"] is None
 
 
 def test_null_resets_a_value_and_removes_a_section(client: Any, bridge: Bridge) -> None:

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ofapp.cli.commands.config import _lines
+from ofapp.cli.commands.config import _item_line, _lines
 from ofapp.config import parse_config
 from tests.unit.api.network import DPID
 from tests.unit.cli.conftest import Run
@@ -81,6 +81,17 @@ def test_reload_tells_what_it_does(own_ofapp: Run) -> None:
     assert own_ofapp("config", "reload").out == "nothing has changed\n"
     answer = json.loads(own_ofapp("config", "reload", "-j").out)
     assert (answer["bridges"], answer["restart"]) == ([], [])
+
+
+def test_an_item_of_a_plan_is_one_line() -> None:
+    item = {
+        "item": "port eth1",
+        "changes": ["VLAN 10 -> 20", "isolated no -> yes"],
+        "sent": {"flows": 4, "groups": 0, "meters": 1},
+    }
+    assert _item_line(item) == "port eth1: VLAN 10 -> 20, isolated no -> yes (4 flows, 1 meter)"
+    affected = {"item": "port eth2", "changes": [], "sent": {"flows": 1, "groups": 0, "meters": 0}}
+    assert _item_line(affected) == "port eth2 (1 flow)"
 
 
 def test_push_without_a_cluster_says_what_to_do_instead(live_ofapp: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.datapath_status import Count, DatapathStatus
+from ofapp.bridge.datapath_status import Count, DatapathStatus, PlannedItem
 from ofapp.bridge.effects import (
     Barrier,
     Effect,
@@ -114,10 +114,13 @@ class FakeSession:
         return Load(seconds, {1: 10}, {1: 5}, 2)
 
     def changes_from_now(self) -> Callable[[], Any]:
-        return lambda: self.plan(BridgeParams())
+        return lambda: SimpleNamespace(
+            counts=lambda: {"flows": 1}, lines=lambda: iter(["added flow"])
+        )
 
     def plan(self, _params: BridgeParams) -> Any:
-        return SimpleNamespace(counts=lambda: {"flows": 1}, lines=lambda: iter(["added flow"]))
+        item = PlannedItem("port eth1", ("VLAN 10 -> 20",), {"flows": 1})
+        return SimpleNamespace(changes=self.changes_from_now()(), items=lambda: iter([item]))
 
 
 class Bed:
@@ -450,4 +453,6 @@ def test_changes_are_told_by_member(bed: Bed) -> None:
     changed = bed.datapath.reconfigure([SetRate(1)])()
     assert changed.counts() == {"flows": 2}
     assert list(changed.lines()) == ["s1: added flow", "s2: added flow"]
-    assert bed.datapath.plan(BridgeParams()).counts() == {"flows": 2}
+    planned = bed.datapath.plan(BridgeParams())
+    assert planned.changes.counts() == {"flows": 2}
+    assert [one.item for one in planned.items()] == ["s1: port eth1", "s2: port eth1"]

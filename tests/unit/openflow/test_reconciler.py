@@ -334,7 +334,7 @@ def test_a_configuration_for_many_ports_is_foreseen_done_and_counted_in_portions
     turns = setting.switch.turns
     changed = setting.session.reconfigure(setting.bridge.set_params(params, 1.0))
     assert setting.queue.state is State.PROGRAMMING
-    assert changed().counts() == foreseen.counts()
+    assert changed().counts() == foreseen.changes.counts()
     assert setting.switch.turns - turns > FEW / PORTION
     assert len(rests) > FEW / PORTION
     setting.assert_in_line()

@@ -84,8 +84,13 @@ function dryOutcome(dry) {
   return html`<section class="card"><h2>${dry.message}</h2>
     ${dry.restart.map((what) => html`<p class="warn">From the next start on: ${what}</p>`)}
     ${dry.bridges.map((own) => html`<h3>${own.name}</h3><ul>${own.changes.map((what) => html`<li>${what}</li>`)}</ul>
+      ${own.items.length ? html`<h4>In the network</h4><ul>${own.items.map((one) => html`<li>${[one.item, one.changes.join(", ")].filter(Boolean).join(": ")} <small class="quiet">${counted(one.sent)}</small></li>`)}</ul>` : nothing}
       ${own.lines.length ? html`<details><summary>${plural(own.lines.length, "change")} in its switch</summary><pre class="diff">${own.lines.join("\n")}</pre></details>` : nothing}`)}
   </section>`;
+}
+
+function counted(sent) {
+  return Object.entries(sent).filter(([, number]) => number).map(([kind, number]) => plural(number, kind.slice(0, -1))).join(", ");
 }
 
 function bridge(own) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from flask import Response
@@ -12,8 +13,10 @@ from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery
 from ofapp.api.lookup import find_bridge
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, ProblemError, documented, resource
+from ofapp.api.resources.bridge.planned import Planned, items_of
 from ofapp.api.roles import operator, viewer
 from ofapp.config.base import FaultsError
+from ofapp.controller.configuration.configurator import Preview
 from ofapp.controller.network import Network
 
 TAG = Tag(name="settings", description="All settings of a bridge, in the format of the file.")
@@ -52,6 +55,7 @@ class SettingsChanged(BaseModel):
     changes: list[str] = Field(description="in words; empty if all values are as given already")
     before: dict[str, Any] = Field(description="former settings, as GET shows them")
     after: dict[str, Any] = Field(description="new settings, likewise")
+    planned: Planned | None = Field(description="of a dry run: the effect in the bridge's switch")
 
 
 def blueprint(network: Network) -> APIBlueprint:
@@ -86,6 +90,7 @@ def blueprint(network: Network) -> APIBlueprint:
         except FaultsError as error:
             fields = [(".".join(map(str, at)) or "settings", what) for at, what in error.faults]
             raise ProblemError(409, str(error), fields) from None
+        planned = _planned(changes.preview(plan)) if query.dry_run else None
         if not query.dry_run:
             changes.carry_out(plan).wait()
         return answer(
@@ -94,7 +99,12 @@ def blueprint(network: Network) -> APIBlueprint:
                 changes=list(plan.changes),
                 before=plan.old.shown(),
                 after=plan.new.shown(),
+                planned=planned,
             )
         )
 
     return api
+
+
+def _planned(switch: Preview) -> Planned:
+    return Planned(**asdict(switch) | {"items": items_of(switch.items)})

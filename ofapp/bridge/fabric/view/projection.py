@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +63,7 @@ class Projection:
         return replace(
             desired,
             port_policies=policies,
-            numbers=(*self._numbers(desired.numbers), FABRIC_PORT),
+            names={**self._names(desired.names), FABRIC_PORT: "to the fabric"},
             ports=(*self._items(desired.ports), FABRIC),
             statics=self._items(desired.statics),
             holds=self._items(desired.holds),
@@ -100,6 +100,10 @@ class Projection:
 
     def _items(self, values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(item for item in map(self.item, values) if item is not None)
+
+    def _names(self, names: Mapping[int, str]) -> dict[int, str]:
+        numbers = ((self._places.on(self._member, port), name) for port, name in names.items())
+        return {number: name for number, name in numbers if number is not None}
 
     def _numbers(self, ports: tuple[int, ...]) -> tuple[int, ...]:
         numbers = (self._places.on(self._member, port) for port in ports)

@@ -37,7 +37,7 @@ from ofapp.common import hub
 from ofapp.controller.bridges.datapath import Connection
 from ofapp.controller.bridges.fabric import summary
 from ofapp.controller.bridges.fabric.steps import Steps
-from ofapp.controller.bridges.fabric.summary import Changes
+from ofapp.controller.bridges.fabric.summary import Changes, Plan
 from ofapp.controller.bridges.openflow_datapath import Channel, Ownership, Session
 from ofapp.controller.state.document import Store
 from ofapp.controller.state.saving import NotSavedError, Ticket
@@ -412,9 +412,9 @@ class FabricDatapath:
 
     # Changes
 
-    def plan(self, params: BridgeParams) -> Changes:
+    def plan(self, params: BridgeParams) -> Plan:
         """Return the changes by other parameters, without those that protocols would make later."""
-        return Changes([(self.name(m), own.plan(params)) for m, own in self._sessions.items()])
+        return Plan([(self.name(m), own.plan(params)) for m, own in self._sessions.items()])
 
     def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
         """Carry a change out; gives a function that waits for it and gives what it changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ofapp.bridge.datapath_status import AclCounters, Count, DatapathStatus
+from ofapp.bridge.datapath_status import AclCounters, Count, DatapathStatus, PlannedItem
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.ports.port import PortCount
 from ofapp.controller.bridges import datapath
@@ -73,6 +73,23 @@ class Changes:
         """One line for each change, in words."""
         for name, part in self._parts:
             yield from (f"{name}: {line}" for line in part.lines())
+
+
+class Plan:
+    """Planned changes in members.  parts: each with the member's name."""
+
+    def __init__(self, parts: Sequence[tuple[str, datapath.Plan]]) -> None:
+        self._parts = parts
+
+    @property
+    def changes(self) -> Changes:
+        """Changes of flows, groups and meters."""
+        return Changes([(name, part.changes) for name, part in self._parts])
+
+    def items(self) -> Iterator[PlannedItem]:
+        """Items that change, each with the member's name."""
+        for name, part in self._parts:
+            yield from (one._replace(item=f"{name}: {one.item}") for one in part.items())
 
 
 class PortCounters:

@@ -30,7 +30,7 @@ from ofapp.config.layers import beyond
 from ofapp.config.patch import patched
 from ofapp.controller.audit import IN_WORDS, field_changes
 from ofapp.controller.configuration.changes.ports import missing_port, refuse_local
-from ofapp.controller.configuration.configurator import Configurator
+from ofapp.controller.configuration.configurator import Configurator, Preview
 from ofapp.controller.configuration.events import CONFIG_SET
 from ofapp.controller.configuration.plan import BridgePlan, taken_names
 from ofapp.controller.configuration.running import RunningConfiguration
@@ -160,6 +160,10 @@ class SettingChanges:
         if faults := [*others, *taken_names(plan)]:
             raise FaultsError(faults)
         return plan
+
+    def preview(self, plan: BridgePlan) -> Preview:
+        """The effect that a plan would have in the bridge's switch."""
+        return self._configurator.preview(plan)
 
     def carry_out(self, plan: BridgePlan) -> Ticket:
         """Apply what `plan` has made."""
