@@ -146,7 +146,7 @@ def test_a_replay_is_alike_in_another_process(seed: int, tmp_path: Path) -> None
     inputs = {json.loads(line).get("input") for line in whole}
     assert {"hear", "tick", "addresses.learn", "set_params", RESTART} <= inputs
     environment = os.environ | {"PYTHONHASHSEED": str(seed + 1)}
-    command = [Path(sys.executable).with_name("ofapp"), "replay", file]
+    command = [sys.executable, "-m", "ofapp", "replay", file]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stdout) == (0, f"{len(whole) - 2} inputs: no difference\n")
 
