@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -62,18 +61,6 @@ def bridges(vswitchd: VSwitchd, controller: Controller) -> tuple[Bridge, Bridge]
     return made
 
 
-@pytest.fixture
-def remembered(controller: Controller, bridges: tuple[Bridge, Bridge]) -> None:
-    """Both cables are there, and known."""
-    stored = controller.dir / "state" / f"cables-{ONE:016x}.json"
-
-    def known() -> bool:
-        return stored.exists() and len(json.loads(stored.read_text())["cables"]) == len(CABLES)
-
-    wait_for(known, "both cables to be known", seconds=25)
-    over(controller, "cable.missing")
-
-
 def of(controller: Controller, kind: str) -> list[Any]:
     return [one for one in controller.get("/v1/problems")["problems"] if one["kind"] == kind]
 
@@ -87,12 +74,6 @@ def over(controller: Controller, kind: str) -> None:
     wait_for(lambda: not of(controller, kind), f"the end of {kind}")
 
 
-def restart(controller: Controller, *bridges: Bridge) -> None:
-    controller.restart()
-    for bridge in bridges:
-        controller.connect(bridge)
-
-
 def ofapp(controller: Controller, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"OFAPP_API": f"http://127.0.0.1:{controller.api_port}"}
     command = [sys.executable, "-m", "ofapp", *arguments]
@@ -104,36 +85,6 @@ def test_a_name_that_no_port_has(controller: Controller, bridges: tuple[Bridge, 
     assert "hots" in problem["message"]
     assert "is host meant?" in problem["message"]
     assert problem["datapath_id"] == f"{ONE:016x}"
-
-
-def test_a_cable_that_was_there_is_missing_until_it_is_back(
-    controller: Controller, bridges: tuple[Bridge, Bridge], remembered: None
-) -> None:
-    one, _ = bridges
-    one.link(1, up=False)
-    problem = stands(controller, "cable.missing")
-    assert problem["severity"] == "error"
-    assert f"{one.name}/a1 has no carrier" in problem["message"]
-    restart(controller, *bridges)
-    assert stands(controller, "cable.missing")["id"] == problem["id"], "it was forgotten"
-    shown = ofapp(controller, "topology", "show")
-    assert "a1" in shown.stdout, shown
-    assert "is missing" in shown.stdout
-    one.link(1, up=True)
-    over(controller, "cable.missing")
-
-
-def test_the_remedy_of_a_cable_that_was_removed_forgets_it(
-    controller: Controller, bridges: tuple[Bridge, Bridge], remembered: None
-) -> None:
-    one, _ = bridges
-    one.link(2, up=False)
-    remedy = stands(controller, "cable.missing")["remedy"]
-    done = ofapp(controller, *remedy.split()[1:])
-    assert done.returncode == 0, done
-    over(controller, "cable.missing")
-    assert ofapp(controller, *remedy.split()[1:]).returncode == 1, "there is none any more"
-    one.link(2, up=True)
 
 
 def test_addresses_that_flap_are_one_problem_that_names_both_ports(
