@@ -95,7 +95,7 @@ FILE_NEWER = ProblemKind(
     "config.not-applied",
     WARNING,
     "The configuration file on disk is newer than what is in force.",
-    "See what would change by `ofapp config plan`; the command applies the file.",
+    "See what would change by `ofapp config reload --dry-run`; the command applies the file.",
     "The file was read again, or is as it was.",
     "ofapp config reload",
     3.0,
