@@ -11,12 +11,32 @@ die() {
     exit 1
 }
 
-# run WHAT COMMAND...: run it quietly; when it fails show the end of what it said.
+# tick WHAT: show what is done and for how many seconds, until this script ends or ends it.
+tick() {
+    local begun=$SECONDS
+    while kill -0 $$ 2>/dev/null; do
+        printf '\r  %s: %s s' "$1" $((SECONDS - begun))
+        sleep 1
+    done
+}
+
+# run WHAT COMMAND...: run it quietly, with its time on a terminal; when it fails show the end of
+# what it said.
 run() {
-    local what=$1 log
+    local what=$1 log ticker='' status=0
     shift
     log=$(mktemp)
-    if ! "$@" >"$log" 2>&1 </dev/null; then
+    if [[ -t 1 ]]; then
+        tick "$what" &
+        ticker=$!
+    fi
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    if [[ $ticker ]]; then
+        kill "$ticker"
+        wait "$ticker" 2>/dev/null || true
+        printf '\r\033[K'
+    fi
+    if ((status)); then
         tail -n 15 "$log" >&2
         rm -f "$log"
         die "$what failed: $*"

@@ -11,6 +11,7 @@ from pathlib import Path
 # `mn` executes this file without a `__file__`.
 sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parent))
 import lab_bond
+import lab_curve
 import lab_dual_homed
 import lab_fabric
 import lab_legacy
@@ -31,4 +32,5 @@ topos = {
     **lab_bond.topos,
     **lab_legacy.topos,
     **lab_multicast.topos,
+    **lab_curve.topos,
 }

@@ -60,7 +60,7 @@ def show(command):
 
 
 def tour(net, controller):
-    say("the hosts ping each other, as soon as spanning tree has opened the ports ...")
+    say("the hosts ping each other, as soon as spanning tree has opened the ports (3 s) ...")
     wait_for("all hosts to answer each other", lambda: net.pingAll(timeout=1) == 0)
     pings = len(net.hosts) * (len(net.hosts) - 1)
     say(f"all {pings} pings were answered; what the bridges learned from them:")
@@ -72,15 +72,19 @@ def tour(net, controller):
 def where_next(net, controller, kept):
     say("\nWhere to look next:")
     if kept:
+        at = "" if controller.api_port == API_PORT else f" --api {controller.url}"
+        say(f"  the page:                   {controller.url}/")
+        say(f"  what is wrong now:          {BIN / 'ofapp'} status{at}")
         say(f"  a shell in host ofqh1:      mnexec -a {net['ofqh1'].pid} bash    (ping 10.99.0.4)")
         say(f"  the API described:          curl -s {controller.url}/openapi.json")
         say("  the flows of a switch:      ovs-ofctl -O OpenFlow13 dump-flows ofq1")
         say(f"  the controller's log:       {controller.log}")
         say("  end it all:                 deploy/quickstart --stop")
     else:
-        say("  deploy/quickstart --keep    the same, left running to explore")
         say("  README.md                   an Open vSwitch of your own; how to test")
         say("  ofapp --help, ofapp-manager --help    (in .venv/bin)")
+        say("  deploy/quickstart --keep    the same, left running to explore; its page is at")
+        say(f"                              {controller.url}/")
 
 
 @contextlib.contextmanager

@@ -19,8 +19,10 @@ from ofapp.api.http.server import ApiServer
 from ofapp.common.garbage import Calm
 from ofapp.config import load_config
 from ofapp.controller.bridges.owners import Alone
+from ofapp.controller.configuration.versioned import rolled_back
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
+from ofapp.controller.problems.certificates import Certificates
 from ofapp.controller.state.store import State
 from ofapp.launcher import api, cluster
 from ofapp.launcher.api import exposures
@@ -57,7 +59,10 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         surface = None
         if member is None:
             state, owners = State(directory, events.emit), Alone(identity(conf.state_dir))
+            former = rolled_back(config, state.versions, events.emit)
+            config = config if former is None else former.config()
             self.network = Network(config, state, events, owners, config_file)
+            self.network.reloader.pushed = former
         else:
             joined = cluster.join(member, directory, events.emit)
             config = joined.configuration.begin() or config
@@ -67,6 +72,9 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         if conf.record:
             self.network.lifetime.record()
         self.network.access.rules = api.rules()
+        self.network.sources.certificates = Certificates(
+            api.certificates(None if member is None else member.cert)
+        )
         self._api = ApiServer(self.network, api.place(), surface)
 
     def start(self) -> Any:

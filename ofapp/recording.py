@@ -5,18 +5,27 @@ makes a bridge; each other line is an input: the bridge, the part and method tha
 arguments, and the effects.  `replay` makes the same bridges, passes the same inputs, and compares
 the effects.  The core has no clock and draws no numbers, so the same inputs have the same effects.
 
+When a recording has the most octets, the rest of each bridge is kept in a ring: the last minutes.
+They follow a line with `gap`, and can be read but not replayed, as what came before is not there.
+
 Times are those of the recording controller, in seconds.  A value that JSON does not have is an
 object with the key `$`, which names its type; octets are hexadecimal.
 
-LLDP is not recorded: its frames are sealed with a key that is secret.  Texts of events are left
-out, as other words are no other behaviour.  No key, token or password is an input of a bridge.
+LLDP is not recorded: its frames are sealed with a key that is secret.  What it finds out of links
+is an input of another part.  Frames that loop protection
+sends are left out for the same reason; those that come back are taken for right when replayed.
+Of EAP the headers and identities are recorded, and not what methods say of passwords.  Texts of
+events are left out, as other words are no other behaviour.  No key, token or password is an input
+of a bridge.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import zlib
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -24,18 +33,28 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import SendFrame, SetTrap
+from ofapp.bridge.effects import AskServer, CheckedLink, SendFrame, SetTrap
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.fdb import Entry
+from ofapp.bridge.lldp.own import OwnAgents
+from ofapp.bridge.loop_protect.frame import ETHERTYPE, MARK
 from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.port_access.answer import Answer
+from ofapp.bridge.port_access.eapol import frame_without_data, without_data
 from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp import OwnTrees
-from ofapp.bridge.stp.on_bridge import Revision
+from ofapp.bridge.stp.stored import Revision
 
 FORMAT = 1
 
 MOST = 32 << 20
 """Octets of a compressed recording in memory: some days of an idle network's protocols."""
+
+LAST = 8 << 20
+"""Octets of the compressed lines of all bridges that are kept after that: minutes of a storm."""
+
+SEGMENT = 64 << 10
+"""Octets of lines that are compressed together, and dropped together."""
 
 INPUTS: Mapping[str, tuple[str, ...]] = {
     "": (
@@ -46,7 +65,7 @@ INPUTS: Mapping[str, tuple[str, ...]] = {
     ),
     "addresses": (
         *("learn", "add_extern", "expired", "forget", "adopt", "adopt_held", "settle_held"),
-        *("reinstall", "taken_back", "cohort"),
+        *("reinstall", "taken_back", "cohort", "set_trace"),
     ),
     "ip_addresses": ("hear",),
     "stp": (
@@ -55,7 +74,10 @@ INPUTS: Mapping[str, tuple[str, ...]] = {
     ),
     "lags": ("restore",),
     "multicast": ("add_permanent", "remove_permanent", "join", "forget", "restore_entries"),
+    "loop_protect": ("free", "restore"),
+    "one_way": ("check", "follow", "free", "restore"),
     "first_hop": ("add", "remove", "clear_refused", "restore"),
+    "port_access": ("answer", "change", "reauthenticate", "clear", "restore"),
 }
 """Methods that change a bridge, by the part of it that has them."""
 
@@ -74,7 +96,8 @@ Line = dict[str, Any]
 
 
 class Difference(NamedTuple):
-    """Where a replay differs.  number: of the line, from 1; then and now: effects as JSON."""
+    """Where a replay differs.  number: number of the line, from 1;
+    then and now: effects as JSON."""
 
     number: int
     line: Line
@@ -89,15 +112,53 @@ class Difference(NamedTuple):
         )
 
 
+class Replayed(NamedTuple):
+    """inputs: how many were replayed; left: lines after a gap, which cannot be."""
+
+    inputs: int
+    difference: Difference | None
+    left: int = 0
+
+
+class _Ring:
+    """The last lines of one bridge."""
+
+    def __init__(self, bridge: str) -> None:
+        self._gap = gzip.compress(_text({"gap": bridge}))
+        self._segments: deque[bytes] = deque()
+        self._size = 0
+        self._open: list[bytes] = []
+        self._octets = 0
+
+    def write(self, line: bytes, most: int) -> None:
+        """Keep a line, and drop the oldest lines beyond `most` compressed octets."""
+        self._open.append(line)
+        self._octets += len(line)
+        if self._octets < SEGMENT:
+            return
+        self._segments.append(gzip.compress(b"".join(self._open)))
+        self._size += len(self._segments[-1])
+        self._open, self._octets = [], 0
+        while self._size > most and len(self._segments) > 1:
+            self._size -= len(self._segments.popleft())
+
+    def packed(self) -> bytes:
+        """The lines after their gap, compressed by gzip."""
+        return b"".join([self._gap, *self._segments, gzip.compress(b"".join(self._open))])
+
+
 class Recorder:
     """Records bridges from their beginning, in memory.  life: that of the trees they share.
 
-    full: whether the recording has ended because it has the most octets.
+    full: whether the part that can be replayed has ended, because it has the most octets.
     """
 
-    def __init__(self, life: int, version: str, most: int = MOST) -> None:
+    def __init__(self, life: int, version: str, most: int = MOST, last: int = LAST) -> None:
+        """last: octets of the lines that are kept after that."""
         self.full = False
         self._most = most
+        self._last = last
+        self._rings: dict[str, _Ring] = {}
         self._packer = zlib.compressobj(wbits=GZIP)
         self._packed: list[bytes] = []
         self._size = 0
@@ -118,16 +179,17 @@ class Recorder:
 
     def packed(self) -> bytes:
         """The recording until now, compressed by gzip."""
-        return b"".join(self._packed) + self._packer.copy().flush()
+        rings = [ring.packed() for ring in self._rings.values()]
+        return b"".join([*self._packed, self._packer.copy().flush(), *rings])
 
     def _pass(
         self, bridge: Bridge, label: str, method: Callable[..., Any], *given: Any, **named: Any
     ) -> Any:
         """Pass an input on, and write it down with its effects."""
-        if self._depth or self.full or (label == "hear" and given[0] == "lldp"):
+        if self._depth or (label == "hear" and given[0] == "lldp"):
             return method(*given, **named)
         given = tuple([*each] if isinstance(each, Iterator) else each for each in given)
-        arguments = _arguments(bridge, label, given, named)
+        arguments = _arguments(bridge, label, _without_passwords(label, given), named)
         self._depth += 1
         try:
             answer = method(*given, **named)
@@ -172,24 +234,34 @@ class Recorder:
 
     def _write(self, line: Line) -> None:
         if self.full:
+            key = line["bridge"]
+            ring = self._rings.setdefault(key, _Ring(key))
+            ring.write(_text(line), self._last // len(self._rings))
             return
-        packed = self._packer.compress(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        packed = self._packer.compress(_text(line))
         self._packed.append(packed)
         self._size += len(packed)
         self.full = self._size > self._most
 
 
-def replay(lines: Iterable[str], compared: Collection[str] = ()) -> tuple[int, Difference | None]:
-    """Pass a recording to new bridges; gives the number of inputs, and the first difference.
+def _text(line: Line) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def replay(lines: Iterable[str], compared: Collection[str] = ()) -> Replayed:
+    """Pass a recording to new bridges, until the first difference or gap.
 
     compared: types of effects to compare; all without any.  Raises ValueError for lines that are
     no recording.
     """
     replayer: _Replayer | None = None
     count = 0
-    for number, text in enumerate(lines, 1):
+    texts = iter(lines)
+    for number, text in enumerate(texts, 1):
         try:
             line = json.loads(text)
+            if replayer is not None and "gap" in line:
+                return Replayed(count, None, sum(1 for _ in texts))
             if replayer is None:
                 replayer = _Replayer(line)
             elif "params" in line:
@@ -199,19 +271,19 @@ def replay(lines: Iterable[str], compared: Collection[str] = ()) -> tuple[int, D
                 now = _of_types(replayer.input(line), compared)
                 then = _of_types(line["effects"], compared)
                 if now != then:
-                    return count, Difference(number, line, then, now)
+                    return Replayed(count, Difference(number, line, then, now))
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise ValueError(f"line {number} is no line of a recording: {error!r}") from error
     if replayer is None:
         raise ValueError("there is no line")
-    return count, None
+    return Replayed(count, None)
 
 
 class _Replayer:
     def __init__(self, head: Line) -> None:
         if head["format"] != FORMAT:
             raise ValueError(f"its format is {head['format']}, and this program reads {FORMAT}")
-        self._shared = SharedState(OwnTrees(head["life"]))
+        self._shared = SharedState(OwnTrees(head["life"]), OwnAgents(replays=True))
         self._bridges: dict[str, Bridge] = {}
         self._answer: Any = None
         self._restarts: dict[str, tuple[list[float], Iterator[list[Any]]]] = {}
@@ -292,6 +364,14 @@ def _without_lldp(params: BridgeParams) -> BridgeParams:
     return replace(params, lldp=None)
 
 
+def _without_passwords(label: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of an input, EAPOL frames without what methods say."""
+    if label != "hear" or given[0] != "eapol":
+        return given
+    frames = [(port, frame_without_data(frame)) for port, frame in given[1]]
+    return (given[0], frames, *given[2:])
+
+
 def _key(bridge: Bridge) -> str:
     return f"{bridge.datapath_id:016x}"
 
@@ -311,6 +391,10 @@ def _encoded(value: Any) -> Any:
         return {"$": "hex", "of": value.hex()}
     if isinstance(value, Event):
         return {"$": "Event", "kind": value.of.name, "port": value.port}
+    if isinstance(value, AskServer | Answer):
+        value = replace(value, eap=without_data(value.eap))
+    elif type(value) is SendFrame:
+        value = replace(value, frame=frame_without_data(value.frame))
     if is_dataclass(value):
         names = [each.name for each in fields(value) if each.init]
         named = {name: _encoded(getattr(value, name)) for name in names}
@@ -323,21 +407,39 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, Set):
         return {"$": "set", "of": sorted(map(_encoded, value), key=json.dumps)}
     if isinstance(value, Iterable):
-        return [_encoded(each) for each in value if not _is_lldp(each)]
+        return [_encoded(each) for each in value if not _is_sealed(each)]
     return {"$": _name(type(value))}  # an answer that is no effect, or an error
+
+
+_FORMER = {
+    **dict.fromkeys(("PortState", "SetPortState", "TopologyChanged"), "stp"),
+    **dict.fromkeys(("Family", "SetGroup", "RemoveGroup", "SetUnregistered"), "multicast"),
+    **dict.fromkeys(("BoundAddress", "BoundHost"), "first_hop"),
+    "DesiredLag": "lag",
+}
+"""Folders that types had when the format was made; recordings keep them."""
 
 
 def _name(form: type) -> str:
     """The name of a type with its folder: `stp.BridgeParams`."""
+    if form.__module__ in ("ofapp.bridge.effects.content", "ofapp.bridge.packet.address"):
+        return f"{_FORMER[form.__name__]}.{form.__name__}"
+    if form.__module__ in ("ofapp.bridge.effects.addresses", "ofapp.bridge.effects.notices"):
+        return form.__name__  # both were in `effects`
+    if form.__module__ == "ofapp.bridge.effects.fabric":
+        return f"fabric.{form.__name__}"
     folders = form.__module__.removeprefix("ofapp.bridge.").split(".")[:-1]
     return ".".join([*folders[:1], form.__name__])
 
 
-def _is_lldp(effect: Any) -> bool:
+def _is_sealed(effect: Any) -> bool:
     if type(effect) is SendFrame:
-        return effect.frame[12:14] == _LLDP
+        frame = effect.frame
+        return frame[12:14] == _LLDP or ETHERTYPE + MARK in (frame[12:16], frame[16:20])
     if type(effect) is SetTrap:
         return effect.kind == "lldp"
+    if type(effect) is CheckedLink:
+        return True
     return type(effect) is Event and effect.of.name.startswith("lldp.")
 
 

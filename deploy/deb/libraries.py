@@ -68,8 +68,13 @@ def trim(site: Path) -> None:
                 file.unlink()
         fields = (metadata / "METADATA").read_text().partition("\n\n")[0]
         (metadata / "METADATA").write_text(f"{fields}\n")
-    # A third of the size of what is served to browsers only: see `ofapp.common.assets`.
-    scripts = "flask_openapi3_swagger/**/swagger-ui*", "ofapp/**/vendor/*/*.*js"
+    # A third of the size of what is served to browsers, and of the documentation: see
+    # `ofapp.common.assets`.
+    scripts = (
+        *("flask_openapi3_swagger/**/swagger-ui*", "ofapp/**/vendor/*/*.*js"),
+        *("ofapp/api/page/js/*.js", "ofapp/lab/web/js/*.js"),
+        *("ofapp/docs/pages/*.md", "ofapp/openflow/pipeline/PIPELINE.md"),
+    )
     for file in [file for pattern in scripts for file in site.glob(pattern)]:
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
         file.unlink()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Response, request
 
 import ofapp
 from ofapp.api import page, problems
-from ofapp.api.answers import plain
 from ofapp.api.auth import Authorizer
 from ofapp.api.http import bodies, transfer
 from ofapp.api.http.path import CONVERTERS
@@ -24,17 +24,15 @@ from ofapp.api.problems import described, documented, field_problem
 from ofapp.api.resources import (
     cluster,
     config,
-    docs,
     events,
     fabrics,
-    guide,
     health,
+    history,
     recording,
     ryu,
-    search,
     tokens,
     topology,
-    vendors,
+    versions,
 )
 from ofapp.api.resources import problems as network_problems
 from ofapp.api.resources.bridge import (
@@ -48,10 +46,17 @@ from ofapp.api.resources.bridge import (
     lldp,
     mdb,
     multicast,
+    port_access,
     ports,
     settings,
     stp,
 )
+from ofapp.api.resources.documentation import docs, guide
+from ofapp.api.resources.documentation import lab as laboratory
+from ofapp.api.resources.edge import loop_protect
+from ofapp.api.resources.hosts import hosts, search, vendors
+from ofapp.api.resources.twin import what_if
+from ofapp.api.responses import plain
 from ofapp.api.roles import local, viewer
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -59,6 +64,9 @@ from ofapp.controller.network import Network
 if TYPE_CHECKING:
     from ofapp.controller.cluster.peers.surface import Surface
 
+
+SITE = Path("/var/lib/ofapp/site")
+"""Folder of the documentation's site with the default options."""
 
 _CHANGING = ("put", "post", "patch", "delete")
 _NULL = {"type": "null"}
@@ -75,18 +83,23 @@ RESOURCES = (
     acls,
     lags,
     lldp,
+    loop_protect,
     first_hop,
     bindings,
+    port_access,
     fabrics,
     topology,
     ryu,
     config,
+    versions,
     tokens,
     search,
     vendors,
     diagnosis,
     recording,
     network_problems,
+    history,
+    hosts,
 )
 """Modules with a resource: `blueprint(network)` gives its routes."""
 
@@ -97,17 +110,20 @@ def create_app(
     streams: Streams | None = None,
     ended: Mapping[str, int] | None = None,
     surface: Surface | None = None,
+    site: Path = SITE,
 ) -> OpenAPI:
     """The application.
 
     local_only: it is served on loopback, so it has no DNS name.
     streams: lets a server end the event streams.
     ended: number of connections that the server has ended, by reason.
-    surface: of the cluster that this controller is a member of, if any.
+    surface: interface to the cluster that this controller is a member of, if any.
+    site: folder of the documentation's site, where the laboratory is built.
     """
     app = _openapi()
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     app.url_map.converters.update(CONVERTERS)
+    app.url_map.strict_slashes = False  # a slash at the end changes nothing
     app.url_map.merge_slashes = False  # redirects would be neither JSON nor in the document
     problems.install(app)
 
@@ -132,6 +148,7 @@ def create_app(
 
     docs.install(app)
     guide.install(app)
+    laboratory.install(app, site)
     page.install(app)
     if surface is not None:
         from ofapp.api.cluster.fan_out import FanOut
@@ -181,6 +198,7 @@ def _blueprints(source: Source) -> Iterator[APIBlueprint]:
     yield metrics.blueprint(source)
     yield events.blueprint(source.network, source.streams)
     yield cluster.blueprint(source.network, source.surface)
+    yield what_if.blueprint(source.network, source.questions, source.surface)
 
 
 def api_document(network: Network) -> dict[str, Any]:

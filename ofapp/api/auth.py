@@ -12,6 +12,7 @@ from typing import cast
 
 from flask import Flask, Response, g, request
 
+from ofapp.api.http.bounds import Party
 from ofapp.api.http.connection_limiter import CONNECTION, Connection
 from ofapp.api.http.path import shown
 from ofapp.api.problems import AGAIN, ProblemError
@@ -29,8 +30,8 @@ _LONGEST = 500
 class Authorizer:
     """Checks all requests of an application.  local: served on loopback, so without a DNS name.
 
-    member: finds the caller that a member of the cluster acts for; RejectedError.  Without a
-    cluster there is no listener for members either.
+    member: finds the caller that a member of the cluster acts for, or raises RejectedError.
+    Without a cluster there is no listener for members either.
     """
 
     member: Callable[[], Caller] | None = None
@@ -138,6 +139,13 @@ def caller() -> Caller:
 def connection() -> Connection | None:
     """The connection of the present request; None without a server."""
     return cast("Connection | None", request.environ.get(CONNECTION))
+
+
+def party() -> Party:
+    """The caller that the present request counts for; an unknown one counts by its address."""
+    user, its = caller(), connection()
+    peer = user.address if its is None else its.peer
+    return Party(user.name if user.known else peer, peer)
 
 
 def cookie_name() -> str:

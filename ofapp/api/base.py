@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
 
@@ -27,10 +28,23 @@ PAGE = 1000
 """Most entries of a page, without `limit`."""
 
 _OCTET = "[0-9a-fA-F]{1,2}"
-_MAC = f"^({_OCTET}(:{_OCTET}){{5}}|{_OCTET}(-{_OCTET}){{5}})$"
-_HOST_OCTET = "[0-9a-fA-F]?[02468aceACE]"
-_HOST_MAC = f"^({_HOST_OCTET}(:{_OCTET}){{5}}|{_HOST_OCTET}(-{_OCTET}){{5}})$"
-_ZERO_MAC = "^(0{1,2}(:0{1,2}){5}|0{1,2}(-0{1,2}){5})$"
+_HEX = "[0-9a-fA-F]"
+
+
+def _notations(first: str, octet: str, digit: str) -> str:
+    """The pattern of all notations that `parse_mac` reads.
+
+    first: pattern of the first octet; octet: pattern of an octet that may have one digit;
+    digit: pattern of a digit.
+    """
+    rest = f"{first}{digit}{{2}}[.]{digit}{{4}}[.]{digit}{{4}}|{first}{digit}{{10}}"
+    short = first.replace(digit, f"{digit}?", 1)
+    return f"^({short}(:{octet}){{5}}|{short}(-{octet}){{5}}|{rest})$"
+
+
+_MAC = _notations(_HEX * 2, _OCTET, _HEX)
+_HOST_MAC = _notations(f"{_HEX}[02468aceACE]", _OCTET, _HEX)
+_ZERO_MAC = _notations("00", "0{1,2}", "0")
 
 
 def _mac(value: object) -> int:
@@ -45,7 +59,7 @@ def _host_mac(value: object) -> int:
 
 
 def _ip(text: str) -> str:
-    """Normalize an IP address; ValueError."""
+    """Normalize an IP address.  Raises ValueError."""
     return str(ip_address(text))
 
 
@@ -59,7 +73,7 @@ def _decimal(value: object) -> object:
 def json_number(value: object) -> object:
     """Check a number from a JSON body; pydantic alone would also accept true and "1"."""
     if isinstance(value, bool | str):
-        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004 - pydantic's contract
+        raise PydanticCustomError("int_type", "must be a number")  # in words: config.errors
     return value
 
 
@@ -196,7 +210,8 @@ class PortPath(BridgePath):
 
 
 class PortRef(BaseModel):
-    """A port.  number: of OpenFlow, 4294967294 is LOCAL; null while the port is away."""
+    """A port.  number: OpenFlow's port number, 4294967294 is LOCAL;
+    null while the port is absent."""
 
     number: int | None
     name: str

@@ -17,7 +17,10 @@ from ofapp.bridge.first_hop import events as first_hop
 from ofapp.bridge.lag import events as lag
 from ofapp.bridge.lag.lacp import events as lacp
 from ofapp.bridge.lldp import events as lldp
+from ofapp.bridge.loop_protect import events as loop_protect
 from ofapp.bridge.multicast import events as multicast
+from ofapp.bridge.one_way import events as one_way
+from ofapp.bridge.port_access import events as port_access
 from ofapp.bridge.ports import events as ports
 from ofapp.bridge.stp import events as stp
 from ofapp.controller import events
@@ -26,7 +29,9 @@ from ofapp.controller.access import events as access
 from ofapp.controller.bridges import events as bridges
 from ofapp.controller.bridges import openflow_datapath
 from ofapp.controller.configuration import events as configuration
+from ofapp.controller.hosts import events as hosts
 from ofapp.controller.problems import events as problems
+from ofapp.controller.radius import events as radius
 from ofapp.controller.state import events as state
 
 SUBJECTS = (
@@ -37,14 +42,19 @@ SUBJECTS = (
     lag,
     lacp,
     lldp,
+    loop_protect,
+    one_way,
     multicast,
     first_hop,
+    port_access,
     fabric,
     *openflow_datapath.EVENTS,
     configuration,
+    hosts,
     problems,
     state,
     access,
+    radius,
     api,
     cluster,
     events,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
-from ofapp.api.base import PortRef
+from ofapp.api.base import PortPath, PortRef
 from ofapp.api.problems import AGAIN, ProblemError, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import Port
+from ofapp.common.words import listed
 from ofapp.config.base import port_number
 from ofapp.controller.configuration.changes.ports import missing_port
 from ofapp.controller.network import Network
+
+SHOWN = 8
+"""Most names that an error lists."""
 
 
 def is_datapath_id(text: str) -> bool:
@@ -47,7 +51,9 @@ def named_bridge(network: Network, text: str, field: str = "dpid") -> Bridge:
             return bridge
     matches = [own for own in network.bridges.values() if own.name == text]
     if not matches:
-        raise field_problem(404, field, f"there is no bridge {text}")
+        names = listed(sorted({own.name for own in network.bridges.values()}), SHOWN)
+        there = f"; there are: {names}" if names else ""
+        raise field_problem(404, field, f"there is no bridge {text}{there}")
     if len(matches) > 1:
         ids = ", ".join(sorted(f"{bridge.datapath_id:016x}" for bridge in matches))
         what = f"{len(matches)} bridges are called {text}, give a datapath id: {ids}"
@@ -61,6 +67,12 @@ def find_port(bridge: Bridge, text: str, status: int = 404) -> Port:
     if port is None:
         raise no_port(bridge, text, status)
     return port
+
+
+def bridge_and_port(network: Network, path: PortPath) -> tuple[Bridge, Port]:
+    """The bridge and the port of a path."""
+    bridge = find_bridge(network, path.dpid)
+    return bridge, find_port(bridge, path.port)
 
 
 def known_port(bridge: Bridge, text: str) -> Port | None:

@@ -13,10 +13,11 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
-from ofapp.bridge.answers import fdb_tables, local_addresses, static_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb.fdb import Entry, EntryType
+from ofapp.bridge.queries import fdb_tables, local_addresses, locked_hosts, static_entries
 
 EVERY_VLAN = -1
 """VLAN of local entries, which are in all VLANs."""
@@ -24,7 +25,14 @@ EVERY_VLAN = -1
 Key = tuple[int, int]
 """(vlan, mac)."""
 
-Row = tuple[int, int, Entry | int]
+
+class Locked(NamedTuple):
+    """A host that may not send yet (`ofapp.bridge.port_access`).  port: number of its port."""
+
+    port: int
+
+
+Row = tuple[int, int, Entry | Locked | int]
 """(vlan, mac, entry); for a local address its port instead of an entry."""
 
 START: Key = (EVERY_VLAN, -1)
@@ -87,16 +95,33 @@ def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Itera
     if selection.type is not None:
         for vlan, mac in static_entries(bridge):
             static.setdefault(vlan, set()).add(mac)
-    for vlan in _vlans(bridge, selection, static, after[0]):
-        table = fdb_tables(bridge)[vlan]
+    locked = _locked(bridge, selection)
+    vlans = {*_vlans(bridge, selection, static, after[0])}
+    for vlan in sorted(vlans.union(vlan for vlan in locked if vlan >= after[0])):
+        table = fdb_tables(bridge)[vlan] if vlan in vlans else {}
+        there = locked.get(vlan, {})
         beyond = after[1] if vlan == after[0] else -1
         macs = _candidates(table, static.get(vlan, set()), selection)
         if selection.hosts is not None:
             macs = [mac for mac in macs if (vlan, mac) in selection.hosts]
         if without := selection.without:
             macs = [mac for mac in macs if table[mac].port not in without]
-        for mac in _first(limit, macs, beyond):
-            yield vlan, mac, table[mac]
+        for mac in smallest(limit, [*macs, *there] if there else macs, beyond):
+            yield vlan, mac, there.get(mac) or table[mac]
+
+
+def _locked(bridge: Bridge, selection: Selection) -> dict[int, dict[int, Locked]]:
+    """The selected hosts that may not send yet, by VLAN and address."""
+    found: dict[int, dict[int, Locked]] = {}
+    hosts, types = selection.hosts, (None, EntryType.LEARNED)
+    if hosts is not None or selection.without is not None or selection.type not in types:
+        return found
+    for (vlan, mac), port in locked_hosts(bridge).items():
+        wanted = (selection.vlan, selection.mac, selection.port)
+        given = (vlan, mac, port)
+        if all(own in (None, its) for own, its in zip(wanted, given, strict=True)):
+            found.setdefault(vlan, {})[mac] = Locked(port)
+    return found
 
 
 def _vlans(
@@ -130,7 +155,7 @@ def _candidates(table: Mapping[int, Entry], static: set[int], selection: Selecti
     return list(macs)
 
 
-def _first(count: int, macs: list[int], beyond: int) -> list[int]:
+def smallest(count: int, macs: list[int], beyond: int) -> list[int]:
     """The `count` smallest above `beyond`, in order, without sorting the rest.
 
     A sample gives an address below which about twice as many lie; only those are sorted.

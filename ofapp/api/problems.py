@@ -16,9 +16,9 @@ from flask import Flask, Response, request
 from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
-from ofapp.api.answers import security_headers
 from ofapp.api.base import Input
 from ofapp.api.openapi import APIBlueprint, Tag
+from ofapp.api.responses import security_headers
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import ParamError
 from ofapp.bridge.stp import ParameterError

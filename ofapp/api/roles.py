@@ -13,13 +13,23 @@ from ofapp.controller.access import UserRole
 
 View = TypeVar("View", bound=Callable[..., object])
 Merging = Literal[
-    "bridges", "entries", "events", "fabrics", "forgotten", "found", "map", "problems"
+    "bridges",
+    "entries",
+    "events",
+    "fabrics",
+    "forgotten",
+    "found",
+    "hosts",
+    "loads",
+    "map",
+    "problems",
 ]
 """Function that merges the answers of all members; see `api.cluster.fan_out`."""
 
 _ROLE = "ofapp_role"
 _LOCAL = "ofapp_local"
 _MERGED = "ofapp_merged"
+_SOME = "ofapp_some"
 _OUTLIVES = "ofapp_outlives"
 
 
@@ -55,6 +65,17 @@ def all_members(merging: Merging) -> Callable[[View], View]:
 def merging_of(view: object) -> Merging | None:
     """Return the function that merges all members' answers; None if one member answers."""
     return getattr(view, _MERGED, None)
+
+
+def some_member(view: View) -> View:
+    """Declare that all other members of a cluster are asked where this one answers 404."""
+    setattr(view, _SOME, True)
+    return view
+
+
+def is_of_some(view: object) -> bool:
+    """Whether others are asked for what a view does not find."""
+    return getattr(view, _SOME, False)
 
 
 def outlives_session(view: View) -> View:

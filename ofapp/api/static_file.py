@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ofapp.api.base import Input
 from ofapp.api.http.transfer import packed
-from ofapp.api.resources import docs
+from ofapp.api.resources.documentation import docs
 
 TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -36,6 +36,19 @@ class Given:
     rx: str
     ports: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> list[str]:
+        """All of them."""
+        return [self.tx, self.rx, *self.ports]
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One end of a bed, whose other end is on another machine, and the interface towards that."""
+
+    end: str
+    link: str
+
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -60,8 +73,11 @@ class Bed:
 
     tag: str
     given: Given | None = None
+    half: Half | None = None
     mtu: int = 1500
     """Set the MTU of all interfaces of the next device."""
+    machines: int = 1
+    """Set to 2 for a bridge at each end of a link, as in two hosts; then without a monitor."""
     ends: dict[str, End] = field(default_factory=dict)
     _moved: list[tuple[End, str]] = field(default_factory=list)
     _found: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -73,7 +89,8 @@ class Bed:
                     f"the namespace {self.space(name)} exists: another ofapp bench runs, or one was"
                     " killed. Use another --tag, or remove its rests with `ofapp bench clean`"
                 )
-        self._found = check_given(self.given)
+        given = [self.half.link] if self.half else self.given.names if self.given else []
+        self._found = check_given(given)
         try:
             for name in (*ENDS, DEVICE_SPACE):
                 run("ip", "netns", "add", self.space(name))
@@ -98,16 +115,28 @@ class Bed:
     @property
     def monitored(self) -> bool:
         """Whether there is a third port: with veth pairs."""
-        return self.given is None
+        return self.given is None and self.half is None and self.machines == 1
 
     @property
     def ports(self) -> list[str]:
         """The names of the device's interfaces."""
+        if self.half:
+            return [port_names(self.tag)[ENDS.index(self.half.end)], self.half.link]
         return list(self.given.ports) if self.given else port_names(self.tag)
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The ports of each bridge; with two machines the link is between the second and third."""
+        if self.machines == 1 or self.half:
+            return [self.ports]
+        tx, rx, link = self.ports
+        return [[tx, link], [f"{link}b", rx]]
 
     @property
     def sides(self) -> list[str]:
         """The names of the ends that are cabled."""
+        if self.half:
+            return [self.half.end]
         return [name for name in ENDS if name != "mon" or self.monitored]
 
     def space(self, name: str) -> str:
@@ -117,7 +146,7 @@ class Bed:
     @contextlib.contextmanager
     def cabled(self, space: str | None) -> Iterator[list[str]]:
         """The device's ports in the namespace `space`, up, cabled to the ends; by name."""
-        ports = self.ports
+        ports = [port for group in self.groups for port in group]
         if self.given is None:
             with self._veths(ports, space):
                 yield ports
@@ -150,25 +179,34 @@ class Bed:
         """Addresses on both ends: of one network, or of one each with a router between them."""
         with contextlib.ExitStack() as stack:
             for side, name in ((Side.TX, "tx"), (Side.RX, "rx")):
-                stack.enter_context(_addressed(self.ends[name], side, routed))
+                if name in self.sides:
+                    stack.enter_context(_addressed(self.ends[name], side, routed))
             yield
 
     @contextlib.contextmanager
     def _veths(self, ports: Sequence[str], space: str | None) -> Iterator[None]:
         with netlink(None) as kernel:
-            for name, port in zip(ENDS, ports, strict=True):
+            here = {} if space is None else {"net_ns_fd": space}
+            for name, port in zip(self.sides, self.ports, strict=False):
                 end = self.ends[name]
                 peer = {"ifname": end.interface, "net_ns_fd": end.namespace}
-                here = {} if space is None else {"net_ns_fd": space}
                 kernel.link("add", ifname=port, kind="veth", peer=peer, **here)
+            if self.half:
+                move(self.half.link, space, None)
+            elif self.machines > 1:
+                _, link, far, _ = ports
+                kernel.link("add", ifname=link, kind="veth", peer={"ifname": far, **here}, **here)
         try:
             self._ready_ends()
             for port in ports:
                 raise_up(space, port, self.mtu)
             yield
         finally:
+            if self.half:
+                move(self.half.link, None, space)
             for port in ports:
-                remove_link(space, port)
+                if not self.half or port != self.half.link:
+                    remove_link(space, port)
 
     def _ready_ends(self, *names: str) -> None:
         for name in names or self.sides:
@@ -188,13 +226,11 @@ def port_names(tag: str) -> list[str]:
     return [f"{tag}p{number}" for number in range(1, len(ENDS) + 1)]
 
 
-def check_given(given: Given | None) -> dict[str, tuple[int, int]]:
+def check_given(names: Sequence[str]) -> dict[str, tuple[int, int]]:
     """MTU and flags of given interfaces; BenchError when one is not there or carries an address."""
     settings: dict[str, tuple[int, int]] = {}
-    if given is None:
-        return settings
     with netlink(None) as kernel:
-        for name in (given.tx, given.rx, *given.ports):
+        for name in names:
             indices = kernel.link_lookup(ifname=name)
             if not indices:
                 raise BenchError(f"{name}: there is no such interface (see `ip link`)")
@@ -236,9 +272,10 @@ def _addressed(end: End, side: Side, routed: bool) -> Iterator[None]:
         kernel.addr("replace", index=index, address=ADDRESS[side], prefixlen=prefix)
         if routed:
             kernel.route("replace", dst="default", gateway=GATEWAY[side], oif=index)
-        try:
-            yield
-        finally:
+    try:
+        yield  # outside of the namespace
+    finally:
+        with netlink(end.namespace) as kernel:
             kernel.flush_addr(index=index)
             kernel.link("set", index=index, address=link.get_attr("IFLA_ADDRESS"))
 
@@ -264,9 +301,9 @@ def remove_link(space: str | None, interface: str) -> None:
                     raise
 
 
-def bridge_name(tag: str) -> str:
-    """The bridge of a bed: one at a time."""
-    return f"{tag}br"
+def bridge_name(tag: str, number: int = 0) -> str:
+    """The bridge of a bed, or its second one (number 1)."""
+    return f"{tag}br{number or ''}"
 
 
 def numbered(tag: str, count: int) -> list[str]:

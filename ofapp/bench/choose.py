@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Where:
 
 
 def check(plan: Plan, where: Where) -> None:
-    """BenchError when devices and interfaces do not go together."""
+    """BenchError when devices and interfaces do not go together, or a program is missing."""
     given = where.given
     if plan.side_by_side:
         _check_side_by_side(plan, given)
@@ -58,6 +59,11 @@ def check(plan: Plan, where: Where) -> None:
             raise BenchError("--dut wire: a cable between --tx and --rx is --dut external")
         if len(given.ports) != 2:
             raise BenchError("--tx and --rx: give the device's two interfaces, too: --port twice")
+    needed = dict.fromkeys(name for test in plan.tests for name in TASKS[test].programs)
+    missing = [name for name in ("ethtool", *needed) if shutil.which(name) is None]
+    if missing:
+        packages = " ".join({"ping": "iputils-ping"}.get(name, name) for name in missing)
+        raise BenchError(f"not installed: {', '.join(missing)}: apt install {packages}")
 
 
 def _check_side_by_side(plan: Plan, given: Given | None) -> None:

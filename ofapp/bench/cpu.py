@@ -24,12 +24,14 @@ class Usage:
 
     device: the kernel, generator's sending included, and the device's programs; programs: those
     alone, with what they do in the kernel; others: programs that have no part in it, without what
-    they do in the kernel.
+    they do in the kernel; interrupts: the kernel's interrupts and softirqs.  seconds: the period.
     """
 
     device: float
     programs: float
     others: float
+    interrupts: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class _Reading:
     at: float
     user: float
     kernel: float
+    interrupts: float
     device: float
     programs: float
     own: float
@@ -59,6 +62,8 @@ class Meter:
             (now.kernel - begun.kernel + device) / wall,
             (now.programs - begun.programs) / wall,
             max(0.0, others) / wall,
+            (now.interrupts - begun.interrupts) / wall,
+            wall,
         )
 
     def _read(self) -> _Reading:
@@ -69,8 +74,9 @@ class Meter:
             time.monotonic(),
             user + nice,
             system + irq + softirq,
+            irq + softirq,
             sum(_user_time(program) for program in self._programs),
-            sum(_run_time(program) for program in self._programs),
+            sum(run_time(program) for program in self._programs),
             mine.user + mine.children_user,
         )
 
@@ -84,7 +90,7 @@ def _user_time(process: int) -> float:
     return int(text.rsplit(")", 1)[1].split()[11]) / _HZ
 
 
-def _run_time(process: int) -> float:
+def run_time(process: int) -> float:
     """Seconds on a processor of all its threads that live, as the scheduler counts them."""
     total = 0
     for task in Path(f"/proc/{process}/task").glob("*/schedstat"):

@@ -55,10 +55,12 @@ def ratios(ours: Mapping[int, float], theirs: Mapping[int, float]) -> list[float
     return [ours[turn] / theirs[turn] for turn in common if theirs[turn]]
 
 
-def percentile(ordered: Sequence[float], share: float) -> float:
+def percentile(values: Sequence[float], share: float) -> float:
     """The nearest-rank percentile: the least value that `share` (0 to 1) of all do not exceed.
 
-    `ordered` is ascending and not empty.
+    NaN if there are no values.
     """
-    rank = math.ceil(share * len(ordered))
-    return ordered[max(rank, 1) - 1]
+    if not values:
+        return math.nan
+    rank = math.ceil(share * len(values))
+    return sorted(values)[max(rank, 1) - 1]

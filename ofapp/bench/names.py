@@ -16,6 +16,38 @@ class Dut(StrEnum):
     EXTERNAL = "external"
 
 
+LABELS = {
+    Dut.WIRE: "wire",
+    Dut.LINUX: "Linux bridge",
+    Dut.ROUTER: "Linux router",
+    Dut.NORMAL: "OVS NORMAL",
+    Dut.OFAPP: "ofapp",
+    Dut.EXTERNAL: "external",
+}
+"""What a device's label in results begins with."""
+
+
+def device_of(label: str) -> Dut:
+    """Return the device that a label in results names."""
+    return next(dut for dut, name in LABELS.items() if label.startswith(name))
+
+
+class Paper(StrEnum):
+    """Paper whose tables and figures can be measured."""
+
+    YU = "yu"
+    VARIS = "varis"
+    IBM = "ibm"
+    FREEBSD = "freebsd"
+
+
+class Duplex(StrEnum):
+    """Directions of a load: one way, or both ways at once (RFC 2889 5.1.3)."""
+
+    HALF = "half"
+    FULL = "full"
+
+
 class Datapath(StrEnum):
     """Datapath type of Open vSwitch."""
 
@@ -40,6 +72,8 @@ class Measurement(StrEnum):
     TCP = "tcp"
     UDP = "udp"
     TRANSACTIONS = "transactions"
+    PAIRS = "pairs"
+    PING = "ping"
     PROFILE = "profile"
     OCCUPANCY = "occupancy"
 

@@ -1,13 +1,9 @@
-"""Presets of the amount of measurements: quick, default, full."""
+"""Presets of the amount of measurements: quick, default, full; and what is asked for instead."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from ofapp.bench.frames import MIN_SIZE
 from ofapp.bench.model import JUMBO, STANDARD_SIZES, Plan
-from ofapp.bench.names import SAMPLED, Datapath, Dut, Measurement
+from ofapp.bench.names import SAMPLED, Dut, Measurement
 
 _BASE = (
     Measurement.OVERLOAD,
@@ -16,63 +12,36 @@ _BASE = (
     Measurement.TCP,
     Measurement.TRANSACTIONS,
 )
-_USUAL = (*_BASE, Measurement.UDP, Measurement.FLOODING, Measurement.LEARNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """Defaults that complete a plan."""
-
-    tests: tuple[Measurement, ...]
-    sizes: tuple[int, ...]
-    addresses: tuple[int, ...]
-    repetitions: int
-    seconds: float
-
-
-QUICK = Preset(_BASE, (64, 1518), (1, 1_000), 1, 0.3)
-USUAL = Preset(_USUAL, (64, 512, 1518), (1, 1_000, 10_000), 3, 0.5)
-FULL = Preset(
-    tuple(test for test in Measurement if test not in SAMPLED),
-    (*STANDARD_SIZES, JUMBO),
-    (1, 100, 1_000, 10_000, 100_000),
-    3,
-    0.5,
+_DUTS = (Dut.WIRE, Dut.LINUX, Dut.ROUTER, Dut.NORMAL, Dut.OFAPP)
+QUICK = Plan(
+    duts=_DUTS, tests=_BASE, sizes=(64, 1518), addresses=(1, 1_000), repetitions=1, seconds=0.3
 )
-_PROFILE = (Measurement.PROFILE, Measurement.OCCUPANCY)
-PROFILE = Preset(_PROFILE, (MIN_SIZE,), (2, 2_048), 3, 0.5)
-PROFILE_QUICK = Preset(_PROFILE, (MIN_SIZE,), (2, 2_048), 1, 0.2)
-DUTS_PROFILED = (Dut.WIRE, Dut.LINUX, Dut.NORMAL, Dut.OFAPP)
-DUTS_BETWEEN = (Dut.LINUX, Dut.ROUTER, Dut.NORMAL, Dut.OFAPP)
-"""Between interfaces that are given: their cables stay where they are."""
-DUTS = (Dut.WIRE, *DUTS_BETWEEN)
+USUAL = Plan(
+    duts=_DUTS,
+    tests=(*_BASE, Measurement.UDP, Measurement.FLOODING, Measurement.LEARNING),
+    sizes=(64, 512, 1518),
+    addresses=(1, 1_000, 10_000),
+)
+FULL = Plan(
+    duts=_DUTS,
+    tests=tuple(test for test in Measurement if test not in SAMPLED),
+    sizes=(*STANDARD_SIZES, JUMBO),
+    addresses=(1, 100, 1_000, 10_000, 100_000),
+)
+PROFILE = Plan(
+    duts=(Dut.WIRE, Dut.LINUX, Dut.NORMAL, Dut.OFAPP),
+    tests=(Measurement.PROFILE, Measurement.OCCUPANCY),
+    addresses=(2, 2_048),
+)
+PROFILE_QUICK = PROFILE.model_copy(update={"repetitions": 1, "seconds": 0.2})
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Options that the user gave; the preset replaces empty ones and None."""
-
-    duts: Sequence[Dut] = ()
-    datapaths: Sequence[Datapath] = ()
-    tests: Sequence[Measurement] = ()
-    sizes: Sequence[int] = ()
-    addresses: Sequence[int] = ()
-    repetitions: int | None = None
-    seconds: float | None = None
-    loss: float = 0.001
-    side_by_side: bool = False
+def between(made: Plan) -> Plan:
+    """The plan between interfaces that are given, whose cables stay where they are: no wire."""
+    return made.model_copy(update={"duts": tuple(dut for dut in made.duts if dut is not Dut.WIRE)})
 
 
-def plan(asked: Asked, preset: Preset) -> Plan:
-    """The plan; what was asked for comes first, once each, sizes and addresses in order."""
-    return Plan(
-        duts=tuple(dict.fromkeys(asked.duts or DUTS)),
-        datapaths=tuple(dict.fromkeys(asked.datapaths or (Datapath.NETDEV,))),
-        tests=tuple(dict.fromkeys(asked.tests or preset.tests)),
-        sizes=tuple(sorted(set(asked.sizes or preset.sizes))),
-        addresses=tuple(sorted(set(asked.addresses or preset.addresses))),
-        repetitions=asked.repetitions or preset.repetitions,
-        seconds=asked.seconds or preset.seconds,
-        loss=asked.loss,
-        side_by_side=asked.side_by_side,
-    )
+def plan(preset: Plan, **asked: object) -> Plan:
+    """The preset with what was asked for; None and empty values leave the preset's."""
+    chosen = {name: value for name, value in asked.items() if value not in (None, [], ())}
+    return Plan.model_validate(dict(preset) | chosen)

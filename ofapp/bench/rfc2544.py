@@ -12,13 +12,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from ofapp.bench import search
 from ofapp.bench.figures import percentile
 from ofapp.bench.frames import PROBE_PORT, frame
 from ofapp.bench.listeners import Prober, probe
 from ofapp.bench.names import Measurement
 from ofapp.bench.search import Bounds, highest
-from ofapp.bench.sender import Among
+from ofapp.bench.sender import FASTEST, Among
 from ofapp.bench.station import Station, Trial
 from ofapp.bench.task import At, Context, Outcome, Task
 
@@ -27,12 +26,8 @@ RATES = (5_000, 10_000, 25_000, 50_000, 100_000, 200_000, 400_000)
 reach, or that the device does not carry.  The first is reported in any case."""
 PROBE_EVERY = 0.002
 """Seconds."""
+SPARSE = 2_000
 LOWEST_RATE = 500
-
-
-def twice(trial: Trial, again: Trial) -> Trial:
-    """The better of two trials of the same load."""
-    return min(trial, again, key=lambda one: one.loss)
 
 
 def find_rate(context: Context, station: Station, frames: Sequence[bytes], first: Trial) -> At:
@@ -49,7 +44,8 @@ def find_rate(context: Context, station: Station, frames: Sequence[bytes], first
         if rate < ceiling:
             trial = station.paced(frames, rate, plan.seconds)
             if trial.loss > plan.loss:
-                trial = twice(trial, station.paced(frames, rate, plan.seconds))
+                again = station.paced(frames, rate, plan.seconds)
+                trial = min(trial, again, key=lambda one: one.loss)
         if trial.loss <= plan.loss:
             best[rate] = trial
         return trial.loss <= plan.loss
@@ -63,13 +59,15 @@ def find_rate(context: Context, station: Station, frames: Sequence[bytes], first
     return {"rate": trial.delivered, "loss": trial.loss, "cpu_us": trial.cpu_us, **values}
 
 
-class Throughput(Task):
+class _BySize(Task):
+    def points(self, context: Context) -> list[At]:
+        return [{"size": size} for size in context.plan.sizes]
+
+
+class Throughput(_BySize):
     """Clause 26.1: the highest rate at which (nearly) every frame arrives."""
 
     test = Measurement.THROUGHPUT
-
-    def points(self, context: Context) -> list[At]:
-        return [{"size": size} for size in context.plan.sizes]
 
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         size = int(at["size"])
@@ -79,19 +77,17 @@ class Throughput(Task):
         yield at, values | {"mbps": values["rate"] * bits}
 
 
-class Overload(Task):
+class Overload(_BySize):
     """What comes through when frames are sent flat out: RFC 2285, 3.6.2, the forwarding rate at
     maximum offered load.  One trial, so that it can be repeated often: the surest comparison.
     """
 
     test = Measurement.OVERLOAD
 
-    def points(self, context: Context) -> list[At]:
-        return [{"size": size} for size in context.plan.sizes]
-
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         trial = station.flat_out(station.frames(int(at["size"])), context.plan.seconds)
         values = {"rate": trial.delivered, "offered": trial.sent.rate, "cpu_us": trial.cpu_us}
+        values["mbps"] = trial.delivered * at["size"] * 8 / 1e6
         if station.up.programs:
             values["programs_us"] = trial.programs_us
         yield at, values
@@ -106,6 +102,9 @@ class Latency(Task):
         size = int(at["size"])
         ends = station.bed.ends
         with contextlib.closing(Prober(ends["tx"].place, ends["rx"].place)) as prober:
+            if "rate" in at:
+                yield at, self._load(context, station, prober, (size, at["rate"]))[1]
+                return
             for rate in RATES:
                 trial, values = self._load(context, station, prober, (size, rate))
                 if trial.sent.rate < 0.97 * rate and rate > RATES[0]:
@@ -115,26 +114,37 @@ class Latency(Task):
                     return
 
     def _load(
-        self, context: Context, station: Station, prober: Prober, load: tuple[int, int]
+        self, context: Context, station: Station, prober: Prober, load: tuple[int, float]
     ) -> tuple[Trial, dict[str, float]]:
         trial, delays = probed(context, station, prober, load)
         values = {"offered": trial.sent.rate, "cores": trial.usage.device, "cpu_us": trial.cpu_us}
-        return trial, values | delays
+        received = {"received": trial.delivered, "mbps": trial.delivered * load[0] * 8 / 1e6}
+        return trial, values | received | delays
 
 
 def probed(
     context: Context,
     station: Station,
     prober: Prober,
-    load: tuple[int, int],
+    load: tuple[int, float],
     during: AbstractContextManager[object] | None = None,
 ) -> tuple[Trial, dict[str, float]]:
-    """A trial with probes among frames of this size at this rate; loss, and the probes' delays."""
+    """A trial with probes among frames of this size at this rate; loss, and the probes' delays.
+
+    Up to SPARSE frames a second each frame is a probe, and there are two at least.
+    """
     size, rate = load
-    count = max(1, int(context.plan.seconds / PROBE_EVERY))
+    seconds = context.plan.seconds * min(1.0, FASTEST / rate)
+    count = max(1, int(seconds / PROBE_EVERY))
+    if rate <= SPARSE:
+        count = max(2, int(seconds * rate))
     probes = [frame(station.forth, size, PROBE_PORT, probe(n)) for n in range(count)]
     among = Among(prober.send, probes)
-    trial = station.paced(station.frames(size), rate, context.plan.seconds, among, during)
+    if rate <= SPARSE:
+        trial = station.probes(among, rate, during)
+    else:
+        others = rate - count / seconds
+        trial = station.paced(station.frames(size), others, seconds, among, during)
     delays = prober.delays()
     microseconds = delays.microseconds
     values = {
@@ -183,11 +193,10 @@ class BackToBack(Task):
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         frames = station.frames(int(at["size"]))
         rate = station.burst(frames, 20_000).sent.rate
-        limit = context.plan.loss
 
         def passes(count: float) -> bool:
             trials = (station.burst(frames, int(count)) for _ in range(2))
-            return any(search.passes(trial.sent.frames, trial.received, limit) for trial in trials)
+            return any(trial.loss <= context.plan.loss for trial in trials)
 
         bounds = Bounds(16, max(32.0, rate * self.seconds), max(0.05, context.plan.resolution))
         result = highest(passes, 1000, bounds)

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ofapp.bench import BenchError, machine
-from ofapp.bench.bed import MOST, Bed, bridge_name, clean, numbered
+from ofapp.bench.bed import MOST, Bed, Half, bridge_name, clean, numbered
 from ofapp.bench.choose import Where, check, controlled, devices
 from ofapp.bench.devices.ovs import OpenVSwitch
-from ofapp.bench.model import Plan, Results
+from ofapp.bench.model import Plan, Results, writable
 from ofapp.bench.names import SAMPLED
 from ofapp.bench.profile.perf import counters
 from ofapp.bench.runner import Runner, Turn
@@ -34,7 +34,7 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
         raise BenchError("making namespaces and bridges takes root: run it with sudo")
     check(plan, where)
     notes = [counters().lacks] if SAMPLED.intersection(plan.tests) else []
-    out.mkdir(parents=True, exist_ok=True)
+    writable(out)
     console, begun = Console(stderr=True), time.time()
     with ExitStack() as stack:
         before = signal.signal(signal.SIGTERM, _stop)  # so that all contexts are left
@@ -45,7 +45,8 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
         if plan.side_by_side:
             beds = [stack.enter_context(Bed(tag)) for tag in numbered(where.tag, len(made))]
         else:
-            beds = [stack.enter_context(Bed(where.tag, where.given))] * len(made)
+            half = Half("tx", plan.remote.link) if plan.remote else None
+            beds = [stack.enter_context(Bed(where.tag, where.given, half))] * len(made)
         stack.enter_context(controlled(made, beds))
         runner = Runner(
             plan,
@@ -86,7 +87,7 @@ def remove_rests(tag: str, run_dir: Path) -> list[str]:
     switch = OpenVSwitch(run_dir)
     if (run_dir / "db.sock").exists():
         bridges = switch.bridges()
-        for name in bridges & {bridge_name(one) for one in tags}:
+        for name in bridges & {bridge_name(one, number) for one in tags for number in (0, 1)}:
             switch.vsctl("del-br", name)
             gone.append(name)
     return gone

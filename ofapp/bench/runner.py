@@ -15,15 +15,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
+from pathlib import Path
 from statistics import fmean
 
 from ofapp.bench import BenchError, machine, rfc2544, rfc2889, streams
 from ofapp.bench.bed import Bed
 from ofapp.bench.devices import Device
 from ofapp.bench.frames import ETHERNET, FCS
-from ofapp.bench.model import Plan, Results, Sample
-from ofapp.bench.names import Measurement
+from ofapp.bench.model import Plan, Results, Sample, described
+from ofapp.bench.names import Measurement, device_of
 from ofapp.bench.profile.task import Occupancy, Profile
+from ofapp.bench.remote import RemoteStation
 from ofapp.bench.station import Station
 from ofapp.bench.task import At, Context, Task
 
@@ -42,6 +44,8 @@ TASKS: dict[Measurement, Task] = {
         streams.Tcp(),
         streams.Udp(),
         streams.Transactions(),
+        streams.Pairs(),
+        streams.Ping(),
         Profile(),
         Occupancy(),
     )
@@ -87,6 +91,7 @@ class Runner:
             for test in self.plan.tests
             for device in in_turn(self.devices, repetition)
             if TASKS[test].applies(device, self._bed(device).monitored)
+            and self._points(TASKS[test], device, repetition)
         ]
 
     def run(self, announce: Callable[[Turn], None]) -> Iterator[Turn]:
@@ -116,39 +121,68 @@ class Runner:
             notes=tuple(self.notes),
         )
 
+    def _points(self, task: Task, device: Device, repetition: int) -> list[At]:
+        """The loads of a test for a device: the paper's, or else all of the plan."""
+        points: list[At] = [
+            dict(point.at)
+            for point in self.plan.points
+            if point.test is task.test and device_of(device.label) in point.duts
+        ]
+        if not self.plan.points:
+            points = task.points(Context(self.plan, repetition))
+        return [at for at in points if _fits(device, at)]
+
     def _bed(self, device: Device) -> Bed:
         return self.beds[self.devices.index(device)]
 
     def _all_up(self, stack: ExitStack, number: int) -> dict[str, Station]:
         """Every device, by its label; BenchError when one does not come up."""
-        mtu = max(_mtu({"size": size}) for size in self.plan.sizes)
+        mtu = max(_wiring({"size": size})[0] for size in self.plan.sizes)
         return {
-            device.label: stack.enter_context(self._station(device, mtu, 0))
+            device.label: stack.enter_context(self._station(device, (mtu, 1), 0))
             for device in in_turn(self.devices, number)
         }
 
     @contextmanager
-    def _station(self, device: Device, mtu: int, hosts: int) -> Iterator[Station]:
+    def _station(self, device: Device, wiring: tuple[int, int], hosts: int) -> Iterator[Station]:
         bed = self._bed(device)
-        bed.mtu = mtu
-        with device.up(bed, hosts) as up, Station(bed, device, up) as station:
+        bed.mtu, bed.machines = wiring
+        kernel = Path(self.plan.guests) if self.plan.guests else None
+        with ExitStack() as stack:
+            up, remote = stack.enter_context(device.up(bed, hosts)), self.plan.remote
+            made = (
+                RemoteStation(bed, device, up, remote)
+                if remote
+                else Station(bed, device, up, kernel)
+            )
+            station = stack.enter_context(made)
             station.wait_ready()
             yield station
 
     def _turn(self, turn: Turn, standing: Mapping[str, Station]) -> None:
         context = Context(self.plan, turn.repetition)
-        points = [at for at in turn.task.points(context) if _fits(turn.device, at)]
+        points = self._points(turn.task, turn.device, turn.repetition)
         if standing:
             for at in points:
                 self._point(turn, standing[turn.device.label], at)
             return
-        for mtu in sorted({_mtu(at) for at in points}):
-            with self._station(turn.device, mtu, turn.task.hosts(context)) as station:
+        for wiring in sorted({_wiring(at) for at in points}):
+            with self._station(turn.device, wiring, turn.task.hosts(context)) as station:
                 for at in points:
-                    if _mtu(at) == mtu:
+                    if _wiring(at) == wiring:
                         self._point(turn, station, at)
 
     def _point(self, turn: Turn, station: Station, at: At) -> None:
+        """Measure at one load; with a paper's plan a failure does not end the others."""
+        try:
+            self._measure(turn, station, at)
+        except BenchError as error:
+            if not self.plan.paper:
+                raise
+            said = f"{turn.task.test}, repetition {turn.repetition}, {described(at)}"
+            self.problems.append(f"{turn.device.label}, {said}: {error}")
+
+    def _measure(self, turn: Turn, station: Station, at: At) -> None:
         context = Context(self.plan, turn.repetition)
         station.others.clear()
         for point, figures in turn.task.measure(context, station, at):
@@ -176,9 +210,10 @@ def in_turn(devices: Sequence[Device], turn: int) -> list[Device]:
     return order[::-1] if turn % 2 else order
 
 
-def _mtu(at: At) -> int:
-    """Return the MTU of interfaces; some devices are slower with a large one."""
-    return max(1500, int(at.get("size", 0)) - FCS - ETHERNET)
+def _wiring(at: At) -> tuple[int, int]:
+    """Return the MTU, as some devices are slower with a large one, and the number of machines."""
+    mtu = at.get("mtu", max(1500, int(at.get("size", 0)) - FCS - ETHERNET))
+    return int(mtu), int(at.get("machines", 1))
 
 
 def _fits(device: Device, at: At) -> bool:

@@ -67,11 +67,6 @@ def highest(passes: Callable[[float], bool], guess: float, bounds: Bounds) -> Fo
         stride *= STRIDE
 
 
-def passes(sent: int, received: int, limit: float) -> bool:
-    """The criterion: something was sent, and at most the share `limit` of it is lost."""
-    return sent > 0 and loss(sent, received) <= limit
-
-
 def loss(sent: int, received: int) -> float:
     """RFC 2544 clause 26.3: the share that did not arrive.  More than was sent is no loss."""
     return max(0, sent - received) / sent if sent else 0.0

@@ -24,6 +24,8 @@ from ofapp.bench import BenchError
 from ofapp.bench.spaces import inside
 
 FLAT_OUT_BATCH = 32
+FASTEST = 600_000
+"""Frames a second: trials at higher rates are of no more frames than trials at this one."""
 _RING = 1024
 _MMSGHDR = struct.Struct("PIPNPNi4xI4x")
 _IOVEC = struct.Struct("PN")
@@ -102,7 +104,7 @@ class Sender:
         end, sent = begun + int(seconds * 1e9), 0
         with _undisturbed():
             while clock() < end:
-                sent += self._some(FLAT_OUT_BATCH)
+                sent += self.some(FLAT_OUT_BATCH)
         return Sent(sent, (clock() - begun) / 1e9)
 
     def burst(self, frames: int) -> Sent:
@@ -111,7 +113,7 @@ class Sender:
         begun, sent = clock(), 0
         with _undisturbed():
             while sent < frames:
-                sent += self._some(min(FLAT_OUT_BATCH, frames - sent))
+                sent += self.some(min(FLAT_OUT_BATCH, frames - sent))
         return Sent(sent, (clock() - begun) / 1e9)
 
     def paced(self, rate: float, frames: int, among: Among | None = None) -> Sent:
@@ -127,13 +129,13 @@ class Sender:
                 due = begun + int(sent * gap)
                 while clock() < due:
                     pass
-                sent += self._some(min(most, frames - sent))
+                sent += self.some(min(most, frames - sent))
                 if among and sent >= (number + 1) * step:
                     among.send(among.frames[number])
                     number += 1
         return Sent(sent + number, (clock() - begun) / 1e9)
 
-    def _some(self, most: int) -> int:
+    def some(self, most: int) -> int:
         """Send up to `most` frames; how many went."""
         count = min(most, self._length - self._next)
         address = self._headers + _MMSGHDR.size * self._next
@@ -145,6 +147,36 @@ class Sender:
             return 0
         self._next = (self._next + sent) % self._length
         return sent
+
+
+def paced_both(one: Sender, other: Sender, rate: float, frames: int) -> Sent:
+    """Send so many frames at `rate` a second, or slower, from both senders in turn."""
+    clock, gap, most = time.perf_counter_ns, 1e9 / rate, batch(rate)
+    begun, sent, turn = clock(), 0, (one, other)
+    with _undisturbed():
+        while sent < frames:
+            due = begun + int(sent * gap)
+            while clock() < due:
+                pass
+            sent += turn[0].some(min(most, frames - sent))
+            turn = turn[::-1]
+    return Sent(sent, (clock() - begun) / 1e9)
+
+
+def sparse(among: Among, rate: float) -> Sent:
+    """Send frames one by one at a low rate, the first after half an interval.
+
+    The processor sleeps in between, as it does on a quiet network, and spins for the last
+    millisecond.
+    """
+    begun = time.perf_counter()
+    for number, frame in enumerate(among.frames):
+        due = begun + (number + 0.5) / rate
+        time.sleep(max(0.0, due - time.perf_counter() - 0.001))
+        while time.perf_counter() < due:
+            pass
+        among.send(frame)
+    return Sent(len(among.frames), max(time.perf_counter() - begun, len(among.frames) / rate))
 
 
 class _undisturbed:  # noqa: N801

@@ -6,18 +6,22 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from ofapp.bench import BenchError
 from ofapp.bench.bed import Bed
 from ofapp.bench.cpu import Meter, Usage
 from ofapp.bench.devices import Device, Up
 from ofapp.bench.frames import BROADCAST, FORTH, MIN_SIZE, Flow, Side, frame, mac
+from ofapp.bench.guests import guests
 from ofapp.bench.listeners import Counter
 from ofapp.bench.search import loss
-from ofapp.bench.sender import Among, Sender, Sent
+from ofapp.bench.sender import FASTEST, Among, Sender, Sent, paced_both, sparse
+from ofapp.bench.shells import LOOP, Shell, shell
 
 READY_SECONDS = 20
 
@@ -55,7 +59,9 @@ class Trial:
 class Station:
     """The sockets on a bed around a device; a context manager."""
 
-    def __init__(self, bed: Bed, device: Device, up: Up) -> None:
+    def __init__(self, bed: Bed, device: Device, up: Up, kernel: Path | None = None) -> None:
+        """kernel: directory with the kernel of guests; None for none."""
+        self._kernel = kernel
         self.bed, self.device, self.up = bed, device, up
         self.monitored = device.learns and bed.monitored
         self.others: list[float] = []
@@ -85,6 +91,22 @@ class Station:
     def forth(self) -> Flow:
         """From the first host to the first host behind the device, or to the router."""
         return Flow(self.up.gateway or FORTH.destination, FORTH.source)
+
+    @contextlib.contextmanager
+    def shells(self) -> Iterator[Mapping[Side, Shell]]:
+        """Shells of two hosts with addresses: in the ends' namespaces, or in guests there."""
+        if self._kernel is not None:
+            yield self._guests
+            return
+        ends = self.bed.ends["tx"], self.bed.ends["rx"]
+        with self.bed.addressed(self.up.gateway is not None), contextlib.ExitStack() as stack:
+            made = [stack.enter_context(shell(end.run("sh", "-c", LOOP))) for end in ends]
+            yield dict(zip(Side, made, strict=True))
+
+    @cached_property
+    def _guests(self) -> Mapping[Side, Shell]:
+        """Virtual machines, from when they are first asked for."""
+        return self._stack.enter_context(guests(self.bed, self._kernel or Path("/")))
 
     def wait_ready(self) -> None:
         """Return when frames pass both ways, which teaches a bridge the two first hosts."""
@@ -118,6 +140,24 @@ class Station:
         sender = self._loaded(Side.TX, frames)
         count = max(1, int(rate * seconds))
         return self._trial(lambda: sender.paced(rate, count, among), during)
+
+    def duplex(
+        self,
+        frames: Mapping[Side, Sequence[bytes]],
+        rate: float,
+        seconds: float,
+        during: AbstractContextManager[object] | None = None,
+    ) -> Trial:
+        """Both ends send, in turn, `rate` frames a second together; both ends count."""
+        one, other = (self._loaded(side, frames[side]) for side in Side)
+        count = max(2, int(min(rate, FASTEST) * seconds))
+        return self._trial(lambda: paced_both(one, other, rate, count), during, ("rx", "tx"))
+
+    def probes(
+        self, among: Among, rate: float, during: AbstractContextManager[object] | None = None
+    ) -> Trial:
+        """Probes alone, at a rate that leaves time to sleep between them."""
+        return self._trial(lambda: sparse(among, rate), during)
 
     def flat_out(self, frames: Sequence[bytes], seconds: float) -> Trial:
         """Send at the generator's highest rate."""
@@ -165,9 +205,12 @@ class Station:
         return sender
 
     def _trial(
-        self, send: Callable[[], Sent], during: AbstractContextManager[object] | None = None
+        self,
+        send: Callable[[], Sent],
+        during: AbstractContextManager[object] | None = None,
+        ends: Sequence[str] = ("rx",),
     ) -> Trial:
-        names = ["rx", "mon"] if self.monitored else ["rx"]
+        names = [*ends, "mon"] if self.monitored else ends
         before = {name: self._counters[name].now() for name in names}
         with self._pinned(), during or contextlib.nullcontext():
             meter = Meter(self.up.programs)
@@ -176,7 +219,7 @@ class Station:
         after = {name: self._counters[name].settled() for name in names}
         self.others.append(usage.others)
         arrived = {name: after[name] - before[name] for name in names}
-        return Trial(sent, arrived["rx"], arrived.get("mon", 0), usage)
+        return Trial(sent, sum(arrived[name] for name in ends), arrived.get("mon", 0), usage)
 
     def _passes(self, flow: Flow) -> bool:
         """Whether one frame of the flow arrives at all other ends."""

@@ -29,6 +29,10 @@ class Task(ABC):
     """One test."""
 
     test: Measurement
+    programs: tuple[str, ...] = ()
+    """Programs of other packages that it runs."""
+    sized = True
+    """Whether it sends frames of a size of the plan's."""
     learning = False
     """Whether it needs a bridge, and a third port to see what is flooded."""
     fills = False
@@ -44,7 +48,7 @@ class Task(ABC):
 
     def points(self, context: Context) -> list[At]:
         """The parameters to measure at, one after another with the device up."""
-        return [{"size": context.plan.sizes[0]}]
+        return [{"size": context.plan.sizes[0]}] if self.sized else [{}]
 
     @abstractmethod
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:

@@ -2,7 +2,7 @@
 
 Every method that changes something takes the time where it matters and returns the effects in
 the order in which they must happen.  What the datapath should hold at any moment is `desired`, so
-that a switch that comes back can be brought in line.
+that a switch that reconnects can be synchronized.
 """
 
 from __future__ import annotations
@@ -13,32 +13,31 @@ from typing import TypeVar
 from ofapp.bridge.desired import Asked, Desired, DesiredPort
 from ofapp.bridge.effects import (
     Effect,
-    PutPorts,
     PutStatic,
-    RemovePorts,
-    Reprogram,
-    SetRate,
+    RenewPort,
 )
-from ofapp.bridge.fdb.fdb import NO_PORT
 from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 from ofapp.bridge.fdb.problems import problems as fdb_problems
 from ofapp.bridge.fdb.rates import Load, Rates
-from ofapp.bridge.fdb.relearned import relearned
 from ofapp.bridge.fdb.static_entries import StaticEntries
 from ofapp.bridge.first_hop.on_bridge import FirstHop
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.on_bridge import Aggregations
 from ofapp.bridge.lldp.on_bridge import LldpOnBridge
+from ofapp.bridge.loop_protect.on_bridge import LoopProtection
 from ofapp.bridge.multicast.on_bridge import SnoopingOnBridge
-from ofapp.bridge.params.params import BridgeParams
-from ofapp.bridge.ports.arrivals import departed, link_event, take_in
-from ofapp.bridge.ports.events import BRIDGE_CONFIGURED
-from ofapp.bridge.ports.flooding import Flooding
-from ofapp.bridge.ports.own_address import OwnAddress
-from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.one_way.on_bridge import OneWayLinks
+from ofapp.bridge.params.acl import first_zone, stateful
+from ofapp.bridge.params.params import BridgeParams, used_lists
+from ofapp.bridge.port_access.on_bridge import PortAccess
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.problems import problems as port_problems
 from ofapp.bridge.problem import Problem
-from ofapp.bridge.protocol import Protocol, Reconfigured
+from ofapp.bridge.protocol import Protocol
+from ofapp.bridge.reactions import Reactions
+from ofapp.bridge.relay.loops import problems as loop_problems
+from ofapp.bridge.relay.own_address import OwnAddress
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.bridge.state import BridgeState, SharedState
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.stp.on_bridge import SpanningTreeOnBridge
@@ -49,7 +48,10 @@ PROTOCOLS: tuple[type[Protocol[object]], ...] = (
     SnoopingOnBridge,
     SpanningTreeOnBridge,
     LldpOnBridge,
+    OneWayLinks,
     FirstHop,
+    PortAccess,
+    LoopProtection,
 )
 """All protocols of a bridge.
 
@@ -69,7 +71,8 @@ P = TypeVar("P", bound=Protocol[object])
 class Bridge:
     """The bridge on one datapath.  Times are of the core, in seconds.
 
-    lags, multicast, stp, lldp, first_hop: its protocols; others are found by `protocol`.
+    lags, multicast, stp, lldp, first_hop, port_access, loop_protect, one_way: its protocols; others
+    are found by `protocol`.
     addresses: its learned addresses, for the code that programs its switch.
     ip_addresses: the last IP addresses of its hosts.
     rates: how many sightings a second its ports may send.
@@ -95,21 +98,25 @@ class Bridge:
         self.static_entries = StaticEntries(self.learning, self.ports)
         self.rates = Rates()
         self.protocols = tuple(protocol(state) for protocol in PROTOCOLS)
-        self._on_switch = [each for each in self.protocols if each.on_switch_ports]
-        self._on_bridge = [each for each in self.protocols if not each.on_switch_ports]
         self._hears = {kind: each for each in self.protocols for kind in each.hears}
         self.lags = self._the(Aggregations)
         self.multicast = self._the(SnoopingOnBridge)
         self.stp = self._the(SpanningTreeOnBridge)
         self.lldp = self._the(LldpOnBridge)
         self.first_hop = self._the(FirstHop)
-        self.flooding = Flooding(self._on_bridge, self.stp.is_edge, self.static_entries)
+        self.port_access = self._the(PortAccess)
+        self.loop_protect = self._the(LoopProtection)
+        self.one_way = self._the(OneWayLinks)
+        self._reactions = Reactions(
+            state, self.protocols, self.static_entries, self._own_address, self.stp.is_edge
+        )
+        self.flooding = self._reactions.flooding
 
     def _the(self, kind: type[P]) -> P:
         return next(each for each in self.protocols if isinstance(each, kind))
 
     def protocol(self, name: str) -> Protocol[object]:
-        """The protocol with this name; KeyError."""
+        """The protocol with this name.  Raises KeyError."""
         return {each.name: each for each in self.protocols}[name]
 
     @property
@@ -121,6 +128,16 @@ class Bridge:
     def port_policies(self) -> PortPolicies:
         """Which port may reach which, by the parameters and the present ports."""
         return self._state.port_policies
+
+    @property
+    def tracks_connections(self) -> bool:
+        """Whether a port has an access list with states."""
+        return any(map(stateful, used_lists(self.params).values()))
+
+    @property
+    def first_zone(self) -> int:
+        """The connection tracking zone of VID 0; those of other VIDs follow."""
+        return first_zone(self.params.ct_zone_block, self.datapath_id)
 
     @property
     def name(self) -> str:
@@ -164,7 +181,7 @@ class Bridge:
         others: the bridge's ports on other switches, by number.
         """
         names = {**others, **self.lags.names(ports)}
-        return self._all(self._on_bridge, lambda each: each.retain(names, now), now)
+        return self._reactions.retain(names, now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """Add a port, or update its name, address or link."""
@@ -172,24 +189,7 @@ class Bridge:
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each with a different number."""
-        ports = list(ports)
-        return self._all(self._on_switch, lambda each: each.put_ports(ports, now), now)
-
-    def _put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """Add or update ports of the bridge, including logical ones."""
-        news = take_in(self.ports, self.port_policies, ports, self.learning.counters)
-        effects = news.events
-        for old_name, name in news.renamed:
-            self.static_entries.rename(old_name, name)
-        if news.new:
-            effects += self._renew_policies(now)
-        for port in news.new:
-            effects += self.learning.set_port(port, self.port_policies.port(port.number), now)
-        for port, _ in news.changed:
-            if port.number == LOCAL_PORT:
-                effects += self.static_entries.set_local(port.mac)
-        effects += self._set_links(news.changed, now)
-        return effects + self.static_entries.place({port.name: port.number for port in news.new})
+        return self._reactions.put_ports(list(ports), now)
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
         """Remove a port; static entries on it wait for a port of the same name."""
@@ -197,85 +197,34 @@ class Bridge:
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
-        numbers = list(numbers)
-        protocols = reversed(self._on_switch)
-        return self._all(protocols, lambda each: each.remove_ports(numbers, now), now)
-
-    def _remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
-        lost = [port for number in numbers if (port := self.ports.drop(number)) is not None]
-        if not lost:
-            return []
-        gone, effects = [port.number for port in lost], list[Effect]()
-        self._own_address.forget(gone)
-        for number in gone:
-            effects += self.relay.close(number)
-        for protocol in reversed(self._on_bridge):
-            effects += protocol.remove_ports(gone, now)
-        effects = self.carry_out(effects, now)
-        for port in lost:
-            effects += self.learning.drop_port(port.number)
-            if port.number == LOCAL_PORT:
-                effects += self.static_entries.set_local(None)
-        effects += self.static_entries.place({port.name: NO_PORT for port in lost})
-        effects += self._renew_policies(now)
-        return effects + departed(self.ports, lost)
-
-    def _renew_policies(self, now: float) -> list[Effect]:
-        """Compute the policies again after a change of ports or parameters."""
-        before, policies = self.port_policies, PortPolicies(self.params, self.ports)
-        self._state.port_policies = policies
-        if before.trivial and policies.trivial and before.configured == policies.configured:
-            return []
-        effects: list[Effect] = [Reprogram()]
-        for protocol in self._on_bridge:
-            effects += protocol.apply_policies(now)
-        return effects
-
-    def _set_links(self, changed: Sequence[tuple[Port, bool]], now: float) -> list[Effect]:
-        """Apply changed ports (were they usable?): close those that are not, inform protocols."""
-        effects: list[Effect] = []
-        for port, was_usable in changed:
-            usable = self._state.usable(port)
-            if not usable:
-                effects += self.relay.close(port.number)
-            if usable is not was_usable:
-                effects.append(link_event(self.port_policies, port))
-        if changed:
-            ports = [port for port, _ in changed]
-            for protocol in self._on_bridge:
-                effects += protocol.put_ports(ports, now)
-        return self.carry_out(effects, now)
+        return self._reactions.remove_ports(list(numbers), now)
 
     def carry_out(self, effects: Iterable[Effect], now: float) -> list[Effect]:
         """Carry out what protocols want of the bridge; returns all other effects."""
-        rest: list[Effect] = []
-        for effect in self.flooding.follow(effects, now):
-            if isinstance(effect, RemovePorts):
-                rest += self._remove_ports(effect.numbers, now)
-            elif isinstance(effect, PutPorts):
-                rest += self._put_ports(effect.ports, now)
-            else:
-                rest.append(effect)
-        return rest
+        return self._reactions.carry_out(effects, now)
+
+    def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
+        """Apply the parameters that differ from before, and nothing else."""
+        return self._reactions.set_params(params, now)
 
     # Addresses
 
     def add_static(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
-        """Fix an address to a port; InputError."""
+        """Fix an address to a port.  Raises InputError."""
         return self.static_entries.add(vid, mac, port_name, now)
 
     def remove_static(self, vid: int, mac: int) -> list[Effect]:
-        """Let an address be learned again; InputError."""
+        """Let an address be learned again.  Raises InputError."""
         return self.static_entries.remove(vid, mac)
 
     def teach(self, port: int, vid: int, mac: int, now: float) -> list[Effect]:
-        """Learn an address as if it had been seen; InputError."""
+        """Learn an address as if it had been seen.  Raises InputError."""
         if port not in self.learning.open_ports:
             raise InputError("port", f"bridge {self.name} has no port {port} that is up")
         return self.learning.learn([(port, vid, mac)], now)
 
     def release(self, vid: int, mac: int) -> list[Effect]:
-        """End the hold-down of an address before its time; InputError."""
+        """End the hold-down of an address before its time.  Raises InputError."""
         return self.learning.release_held(vid, mac)
 
     def flush(
@@ -287,52 +236,7 @@ class Bridge:
     def follow_load(self, load: Load, capacity: float | None, now: float) -> list[Effect]:
         """Adapt the ports' rates to the load by their sightings (see `Rates.observe`)."""
         changed = self.rates.observe(load, self.params.packet_in_rate, capacity, now)
-        return [SetRate(port) for port in changed]
-
-    # Parameters
-
-    def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
-        """Apply the parameters that differ from before, and nothing else.
-
-        Protocols on the bridge's ports come first: a port that is no longer shut down must not open
-        before spanning tree, which starts at the same time, knows it.
-        """
-        old, before = self.params, self.port_policies
-        if params == old:
-            return []
-        self._state.params = params
-        both = [(p, old.port(p.name, p.number), params.port(p.name, p.number)) for p in self.ports]
-        change = Reconfigured(old, [each for each in both if each[1] != each[2]])
-        effects: list[Effect] = []
-        for protocol in self._on_bridge:
-            effects += self._reconfigure(protocol, change, now)
-        effects += self.learning.set_policies(params, self.ports, now)
-        changed = [each for each in self._apply_policies(now) if not isinstance(each, Reprogram)]
-        moved = relearned(self.ports, before, self.port_policies, self.learning, self.relay)
-        effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
-        for protocol in self._on_switch:
-            effects += self._reconfigure(protocol, change, now)
-        return [*effects, BRIDGE_CONFIGURED.event("the configuration has changed")]
-
-    def _reconfigure(
-        self, protocol: Protocol[object], change: Reconfigured, now: float
-    ) -> list[Effect]:
-        effects = self.carry_out(protocol.set_params(change, now), now)
-        was_off = getattr(change.before, protocol.name, None) is None
-        if was_off and protocol.params is not None and not protocol.on_switch_ports:
-            states = {
-                number: (state is PortState.FORWARDING, self.stp.is_edge(number))
-                for number, state in self.relay.states.items()
-            }
-            effects += self.carry_out(protocol.set_port_states(states, now), now)
-        return effects
-
-    def _apply_policies(self, now: float) -> list[Effect]:
-        """Apply changed parameters: which port may reach which, and which ports take part."""
-        up = {port.number: self._state.usable(port) for port in self.ports}
-        effects = self._renew_policies(now)
-        changed = [p for p in self.ports if self._state.usable(p) is not up[p.number]]
-        return effects + self._set_links([(port, up[port.number]) for port in changed], now)
+        return [RenewPort(port) for port in changed]
 
     # Protocols
 
@@ -353,7 +257,10 @@ class Bridge:
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         effects = self.learning.tick(now)
-        return effects + self._all(self.protocols, lambda each: each.tick(now), now)
+        guard = self.learning.move_guard
+        if guard.suspects:
+            effects += guard.report_suspects([p for p in guard.suspects if self._lead_apart(*p)])
+        return effects + self._reactions.all(lambda each: each.tick(now), now)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
@@ -372,7 +279,7 @@ class Bridge:
 
     def go_on(self, now: float) -> list[Effect]:
         """Run all protocols: the datapath has the flows that they assume."""
-        return self._all(self.protocols, lambda each: each.go_on(now), now)
+        return self._reactions.all(lambda each: each.go_on(now), now)
 
     def beat(self, now: float) -> None:
         """Note that the controller runs; after the first call several times a second."""
@@ -381,16 +288,7 @@ class Bridge:
 
     def send_last(self, now: float) -> list[Effect]:
         """Send the last frames before the controller ends."""
-        return self._all(self.protocols, lambda each: each.send_last(now), now)
-
-    def _all(
-        self,
-        protocols: Iterable[Protocol[object]],
-        act: Callable[[Protocol[object]], list[Effect]],
-        now: float,
-    ) -> list[Effect]:
-        """Let each protocol act, after the effects of those before it are carried out."""
-        return [effect for each in protocols for effect in self.carry_out(act(each), now)]
+        return self._reactions.all(lambda each: each.send_last(now), now)
 
     def restart_stp(self, lost: bool, clock: Callable[[], float]) -> Iterator[list[Effect]]:
         """Start a new tree for a switch without this one's port states, portion by portion.
@@ -409,8 +307,19 @@ class Bridge:
     def problems(self, now: float) -> Iterator[Problem]:
         """What is wrong now."""
         yield from fdb_problems(self.learning)
+        yield from port_problems(self.lags.physical(self.ports))
+        logical = {each: lag for lag, members in self.lags.members().items() for each in members}
+        own, returned = self._own_address.suspected(now), self.lldp.returned(now)
+        yield from loop_problems(own, returned, self.relay.flood_ports, logical)
         for protocol in self.protocols:
             yield from protocol.problems(now)
+
+    def _lead_apart(self, one: int, other: int) -> bool:
+        """Whether two ports lead to different systems: by LLDP, or to bridges by spanning tree."""
+        chassis = self.lldp.chassis(one), self.lldp.chassis(other)
+        if None not in chassis:
+            return chassis[0] != chassis[1]
+        return not (self.stp.is_edge(one) or self.stp.is_edge(other))
 
     def not_among(self, ports: Iterable[Port]) -> list[int]:
         """The numbers of the ports that are not in such a list.

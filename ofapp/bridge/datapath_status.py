@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 
@@ -26,6 +26,19 @@ class AclCounters(Protocol):
         """Frames above the rule's rate, which were dropped."""
 
 
+class Answered(NamedTuple):
+    """Requests that the switch has answered for bound hosts; None where it answers none.
+
+    arp: ARP requests; nd: neighbour solicitations.
+    """
+
+    arp: int | None = None
+    nd: int | None = None
+
+
+_NEVER = Answered()
+
+
 @dataclass(frozen=True, slots=True)
 class DatapathStatus:
     """Status of a datapath; counters are as of the last poll.
@@ -35,6 +48,11 @@ class DatapathStatus:
     metered: it has meters: without them no rate is kept.
     drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
     too fast, by kind and port.  acl: counters of the rules of access lists.
+    limited: ports of which the last poll found further frames dropped or held back, by kind.
+    throttled: it sends faster than it is served.
+    full: those of `refused` for which it has no room.
+    foreign: number of flows that other programs have set.
+    polled: when the counters of meters were read last, monotonic; None before that.
     """
 
     in_line: bool
@@ -44,6 +62,12 @@ class DatapathStatus:
     drops: Mapping[str, int]
     held_back: Mapping[str, Mapping[int, int]]
     acl: AclCounters
+    answered: Answered = _NEVER
+    limited: Mapping[str, Collection[int]] = field(default_factory=dict)
+    throttled: bool = False
+    full: Sequence[str] = ()
+    foreign: int = 0
+    polled: float | None = None
 
 
 class PlannedItem(NamedTuple):

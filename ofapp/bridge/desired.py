@@ -12,20 +12,21 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.effects.content import DesiredLag
 from ofapp.bridge.fdb.learning import Learning
 from ofapp.bridge.fdb.rates import Rates
 from ofapp.bridge.fdb.static_entries import StaticEntries
-from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lag.on_bridge import Aggregations
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.multicast.on_bridge import SnoopingOnBridge
-from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.params.acl import first_zone
+from ofapp.bridge.params.params import BridgeParams, used_lists
 from ofapp.bridge.params.policy import AclRule, PortPolicy
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import PortTable
-from ofapp.bridge.ports.relay import Relay
 from ofapp.bridge.ports.vlan import PortVlans
 from ofapp.bridge.protocol import Protocol as BridgeProtocol
+from ofapp.bridge.relay.policies import PortPolicies
+from ofapp.bridge.relay.relay import Relay
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.stp.on_bridge import SpanningTreeOnBridge
 from ofapp.common.portions import AT_ONCE, Portions
@@ -64,7 +65,10 @@ class DesiredPort:
 
     def wanted(self, protocol: str) -> Any:
         """Return what a protocol wants of the port (`Protocol.desired_port`), or None."""
-        return next((value for name, value in self.protocols if name == protocol), None)
+        for name, value in self.protocols:  # without a generator: it is asked 19 times for a port
+            if name == protocol:
+                return value
+        return None
 
     @property
     def forwards(self) -> bool:
@@ -76,8 +80,10 @@ class DesiredPort:
 class Desired:
     """All that a datapath should hold.
 
-    names: of all ports, up or down, by number; ports: those that are up and take part, by number.
+    names: names of all ports, up or down, by number; ports: those that are up and enabled, by
+    number.
     statics: the addresses that do not move; holds: those that are held down.
+    first_zone: the connection tracking zone of VID 0.
     lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
     protocols: what each protocol wants, by its name (`ofapp.bridge.protocol.Protocol.desired`).
     """
@@ -90,6 +96,7 @@ class Desired:
     lists: AccessLists
     mirrors: Mapping[str, int]
     protocols: Mapping[str, Any]
+    first_zone: int = 0
 
     @property
     def numbers(self) -> Iterable[int]:
@@ -121,6 +128,7 @@ class Desired:
 class Parts(Protocol):
     """The parts of a bridge on which its datapath depends."""
 
+    datapath_id: int
     ports: PortTable
     learning: Learning
     relay: Relay
@@ -149,7 +157,9 @@ class Asked:
         self._params = parts.params if params is None else params
         self._ports = _ports(parts, self._params)
         self._port_policies = (
-            parts.port_policies if params is None else PortPolicies(params, self._ports)
+            parts.port_policies
+            if params is None
+            else PortPolicies(params, self._ports, granted=parts.port_policies.granted)
         )
         self._snoops = self._params.multicast is not None and parts.multicast.runs
         stp = self._params.stp
@@ -184,6 +194,7 @@ class Asked:
         statics = tuple(parts.static_entries)
         holds = tuple(held.effect for held in parts.learning.move_guard.held.values())
         mirrors = dict(_mirrors(lists, self._ports))
+        zone = first_zone(self._params.ct_zone_block, parts.datapath_id)
         protocols = {each.name: each.desired(self._params) for each in parts.protocols}
 
         def made(portions: Portions) -> Desired:
@@ -196,6 +207,7 @@ class Asked:
                 lists,
                 mirrors,
                 protocols,
+                zone,
             )
 
         return made
@@ -245,7 +257,8 @@ class Asked:
         if not self._supposed:
             return states.items()
         if self._params.stp is None:  # else the state of a new port is not predicted
-            states = {port.number: PortState.FORWARDING for port in self._ports if port.up} | states
+            carrying = (port.number for port in self._ports if port.carries)
+            states = dict.fromkeys(carrying, PortState.FORWARDING) | states
         return [
             (number, state)
             for number, state in states.items()
@@ -270,13 +283,6 @@ def _ports(parts: Parts, params: BridgeParams) -> PortTable:
     for port in parts.lags.supposed(params.lags)[1]:
         table.put(port)
     return table
-
-
-def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:
-    """The access lists that ports have, present or not, by name."""
-    ports = (*params.ports.values(), *params.numbered.values())
-    used = {port.policy.acl for port in ports}
-    return {name: rules for name, rules in params.policies.acls.items() if name in used}
 
 
 def _mirrors(lists: AccessLists, ports: PortTable) -> Iterator[tuple[str, int]]:

@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
-
-from ofapp.bridge.ports.port import Port
+from typing import NamedTuple, Protocol
 
 
 class Severity(Enum):
@@ -29,6 +27,11 @@ class Severity(Enum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """The place among all severities, the least first."""
+        return [*Severity].index(self)
 
 
 DEBUG, INFO, WARNING, ERROR = Severity
@@ -40,7 +43,14 @@ BY_ITSELF = "Nothing: it ends by itself."
 """Remedy for a condition that needs no action."""
 
 
-FindPort = Callable[[int], Port | None]
+class Named(Protocol):
+    """What has a name, as a port."""
+
+    @property
+    def name(self) -> str: ...
+
+
+FindPort = Callable[[int], Named | None]
 """A function that gives the port with a number, if there is one."""
 
 
@@ -72,6 +82,7 @@ class EventKind:
     meaning: one sentence.  remedy: what to do about it; empty if nothing has to be done.
     fields: the keys of `data`, with spaces between; `...` stands for further ones.  `port_name`
     is added where a port is, and `ports` where one event stands for many ports.
+    on_request: only a listener that names such kinds gets it, as any host can cause very many.
     """
 
     name: str
@@ -80,6 +91,7 @@ class EventKind:
     remedy: str = ""
     fields: str = ""
     others: tuple[Severity, ...] = ()
+    on_request: bool = False
 
     def event(
         self,

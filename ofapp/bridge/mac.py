@@ -10,14 +10,20 @@ import re
 
 BROADCAST = MAC_MASK = 0xFFFFFFFFFFFF
 _GROUP_BIT = 1 << 40
-_TEXT = re.compile(r"[0-9a-fA-F]{1,2}([:-])(?:[0-9a-fA-F]{1,2}\1){4}[0-9a-fA-F]{1,2}")
+_OCTET = "[0-9a-fA-F]{1,2}"
+_TEXT = re.compile(
+    rf"{_OCTET}([:-])(?:{_OCTET}\1){{4}}{_OCTET}|(?:[0-9a-fA-F]{{4}}[.]){{2}}[0-9a-fA-F]{{4}}|[0-9a-fA-F]{{12}}"
+)
 
 
 def parse_mac(text: str) -> int:
-    """`aa:bb:cc:dd:ee:ff` (or with dashes) to an int; ValueError for anything else."""
+    """`aa:bb:cc:dd:ee:ff` to an int; ValueError for anything else.
+
+    Dashes may stand for the colons; `aabb.ccdd.eeff` and `aabbccddeeff` are read as well.
+    """
     if not is_mac(text):
         raise ValueError(f"{text!r} is not a MAC address such as 52:54:00:12:34:56")
-    return int("".join(part.zfill(2) for part in re.split("[:-]", text)), 16)
+    return int("".join(part.zfill(2) for part in re.split("[:.-]", text)), 16)
 
 
 def is_mac(text: str) -> bool:

@@ -1,7 +1,8 @@
-"""A protocol's clock, which is paused while its switch is away or its controller is stopped.
+"""A protocol's clock, paused while its switch is disconnected or its controller is stopped.
 
-A bridge whose switch is away can neither receive nor send.  Its protocols are paused, and that time
-does not count: the datapath keeps its last flows, so both agree when the protocols resume.
+A bridge whose switch is disconnected can neither receive nor send.  Its protocols are paused, and
+that time does not count: the datapath keeps its last flows, so both agree when the protocols
+resume.
 
 The same holds for a controller that is stopped for a while: frames that arrived meanwhile are still
 to be read.  If that time counted, every neighbour would appear silent.  So the loop that runs the
@@ -9,6 +10,8 @@ protocols calls `beat`, and time without calls does not count.
 """
 
 from __future__ import annotations
+
+from math import inf, nextafter
 
 UNLIVED = 1.0
 """Seconds without `beat` after which that time does not count."""
@@ -46,8 +49,17 @@ class PausableTime:
         return instant - self._lost
 
     def due(self, instant: float | None) -> float | None:
-        """The shell's time of one of the protocol's instants; None while paused or without one."""
-        return None if instant is None or self._paused is not None else instant + self._lost
+        """The shell's time of one of the protocol's instants; None while paused or without one.
+
+        `at` gives the instant at that time, or a later one: a sum that is rounded down would leave
+        the caller with a timer that is due and does nothing.
+        """
+        if instant is None or self._paused is not None:
+            return None
+        due = instant + self._lost
+        while due - self._lost < instant:
+            due = nextafter(due, inf)
+        return due
 
     def pause(self, now: float) -> None:
         """Pause the clock."""

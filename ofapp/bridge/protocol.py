@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, SetAccess
 from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.problem import Problem
+from ofapp.bridge.relay.granted import Granted
 from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
 
@@ -36,6 +38,7 @@ class Protocol(Generic[Section_co]):
     hears: the kinds of frames that are passed to `hear`.
     on_switch_ports: its ports are the switch's, with the members of aggregations; otherwise they
     are the bridge's, where an aggregation is one port.
+    clock: the protocol's time.
     """
 
     name: ClassVar[str]
@@ -44,6 +47,7 @@ class Protocol(Generic[Section_co]):
 
     def __init__(self, state: BridgeState) -> None:
         self._state = state
+        self.clock = PausableTime()
 
     @property
     def params(self) -> Section_co | None:
@@ -64,7 +68,7 @@ class Protocol(Generic[Section_co]):
     def retain(self, names: Mapping[int, str], now: float) -> list[Effect]:
         """Remove restored ports that a new connection's list does not have.
 
-        names: of all ports of the bridge, by number.
+        names: names of all ports of the bridge, by number.
         """
         return []
 
@@ -74,6 +78,10 @@ class Protocol(Generic[Section_co]):
 
     def change_topology(self, now: float) -> list[Effect]:
         """React to a topology change of spanning tree: hosts may be behind other ports."""
+        return []
+
+    def set_access(self, access: SetAccess, now: float) -> list[Effect]:
+        """React to a host that may use a controlled port, or no longer."""
         return []
 
     # Parameters
@@ -104,12 +112,14 @@ class Protocol(Generic[Section_co]):
         return None
 
     def beat(self, now: float) -> None:
-        """Note that the controller runs (`PausableTime.beat`)."""
+        """Note that the controller runs."""
+        self.clock.beat(now)
 
     # The switch's connection
 
     def pause(self, now: float) -> None:
-        """Pause while the switch is disconnected."""
+        """Pause while the switch is disconnected; `go_on` has to resume the clock."""
+        self.clock.pause(now)
 
     def resume(self, now: float) -> None:
         """Resume after the switch has reconnected; its flows are not known yet."""
@@ -143,6 +153,13 @@ class Protocol(Generic[Section_co]):
     def desired_port(self, port: Port, params: BridgeParams) -> object:
         """Return the input of its table builder for one port, hashable; None for nothing."""
         return None
+
+    def granted(self) -> Mapping[str, Granted]:
+        """What holds for ports in place of what is configured, by the name of the port.
+
+        The effect `RenewPolicies` says that they have changed.
+        """
+        return {}
 
     def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:
         """The state as JSON-serialisable data, for the next process; None for nothing."""

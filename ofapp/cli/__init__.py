@@ -7,8 +7,12 @@ the core when they run.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of an output that takes no more."""
 
 
 def main() -> None:
@@ -18,6 +22,24 @@ def main() -> None:
         from ofapp.cli.commands.run import run
 
         run(sys.argv[2:])
+    try:
+        status = _run()
+        print(end="", flush=True)
+    except BrokenPipeError:  # | head
+        status = 141  # a shell's exit status for SIGPIPE
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        print(f"ofapp: cannot write the output: {os.strerror(error.errno)}", file=sys.stderr)
+        status = 1
+    else:
+        sys.exit(status)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def _run() -> int:
+    """Run a command; gives the exit status."""
     from ofapp.cli.app import app
     from ofapp.cli.client import ApiError
     from ofapp.cli.completion import prepare
@@ -26,20 +48,21 @@ def main() -> None:
 
     prepare()
     try:
-        sys.exit(app(prog_name="ofapp", standalone_mode=False))
+        return app(prog_name="ofapp", standalone_mode=False) or 0
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer has caught it
+            raise ended.__context__ from None
+        raise
     except UsageError as error:
         sys.stdout.flush()
         for line in refusal(error):
             print(printable(line), file=sys.stderr)
-        sys.exit(2)
+        return 2
     except Abort:
         print("ofapp: aborted", file=sys.stderr)
-        sys.exit(1)
+        return 1
     except ApiError as error:
         sys.stdout.flush()
         for line in f"ofapp: {error}".split("\n"):
             print(printable(line), file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:  # | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)  # a shell's exit status for SIGPIPE
+        return 1

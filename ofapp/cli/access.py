@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ofapp.common.http_client import UNIX
-from ofapp.common.places import API_SOCKET, API_URL, answers
+from ofapp.common.api_address import API_SOCKET, API_URL, UNIX, answers
 
 if TYPE_CHECKING:
     import ssl
@@ -32,7 +31,7 @@ class Credentials:
     certificate: str | None = None
 
     def headers(self) -> dict[str, str]:
-        """Headers of a request; AccessError."""
+        """Headers of a request.  Raises AccessError."""
         secret = os.environ.get(TOKEN, "")
         if self.token is not None:
             try:
@@ -47,7 +46,7 @@ class Credentials:
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
     def trust(self) -> ssl.SSLContext:
-        """The TLS context; AccessError."""
+        """The TLS context.  Raises AccessError."""
         import ssl
 
         try:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from ofapp.cli.access import CREDENTIALS, LOCAL, AccessError, locate, unreachable
 from ofapp.cli.output import say
-from ofapp.common.http_client import connection
+from ofapp.common.words import listed
+
+if TYPE_CHECKING:
+    import http.client
 
 Json = dict[str, Any]
 Query = Mapping[str, str | int | None]
 
 PAGE = 5000
+SHOWN = 8
+"""Most names that an error lists."""
 MISSED = "events.missed"
 """Kind of the first event of a stream that is resumed with a gap."""
 
 RETRY = 1.0
 """Seconds between attempts to reach the controller again."""
 SILENCE = 30.0
-"""Seconds without an answer after which a request has failed."""
+"""Seconds without an answer after which a request of a command has failed."""
 
 
 class Message(NamedTuple):
@@ -38,12 +42,16 @@ class Message(NamedTuple):
 class ApiError(Exception):
     """The controller cannot be reached or refuses; the message is one line.
 
-    status: of HTTP, None without an answer.
+    status: HTTP status, None without an answer.
+    fields: the fields of the request that are refused, each with the reason.
     """
 
-    def __init__(self, what: str, status: int | None = None) -> None:
+    def __init__(
+        self, what: str, status: int | None = None, fields: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__(what)
         self.status = status
+        self.fields = fields
 
 
 class LostError(ApiError):
@@ -51,9 +59,13 @@ class LostError(ApiError):
 
 
 class Client:
-    """One controller.  url: http:, https:, `unix:` and the path of its socket, or `local`."""
+    """One controller.  url: http:, https:, `unix:` and the path of its socket, or `local`.
 
-    def __init__(self, url: str) -> None:
+    patience: seconds without an answer after which a request has failed.
+    """
+
+    def __init__(self, url: str, patience: float = SILENCE) -> None:
+        self._patience = patience
         self._url = locate(url)
         self._place = url if url != LOCAL else self._url
         credentials = CREDENTIALS.get()
@@ -64,19 +76,19 @@ class Client:
             raise ApiError(str(error)) from None
 
     def get(self, path: str, query: Query | None = None) -> Json:
-        """The answer's body; ApiError."""
+        """The answer's body.  Raises ApiError."""
         return self._call("GET", path, query)
 
     def text(self, path: str) -> str:
-        """The answer's body as it is; ApiError."""
+        """The answer's body as it is.  Raises ApiError."""
         return self._read("GET", path).decode("utf-8", "replace")
 
     def binary(self, path: str) -> bytes:
-        """The answer's octets; ApiError."""
+        """The answer's octets.  Raises ApiError."""
         return self._read("GET", path)
 
     def put(self, path: str, body: Json | None = None, query: Query | None = None) -> Json:
-        """The answer's body; ApiError."""
+        """The answer's body.  Raises ApiError."""
         return self._call("PUT", path, query, body)
 
     def patch(self, path: str, body: Json) -> Json:
@@ -87,11 +99,11 @@ class Client:
         return self._content(self._read("PATCH", path, None, body, headers))
 
     def post(self, path: str, query: Query | None = None, body: Json | None = None) -> Json:
-        """The answer's body; ApiError."""
+        """The answer's body.  Raises ApiError."""
         return self._call("POST", path, query, body)
 
     def delete(self, path: str, query: Query | None = None) -> Json:
-        """The answer's body; ApiError."""
+        """The answer's body.  Raises ApiError."""
         return self._call("DELETE", path, query)
 
     def entries(self, path: str, query: Query) -> Iterator[Json]:
@@ -115,11 +127,20 @@ class Client:
         matches = [bridge for bridge in known if bridge["datapath_id"] == name.lower()]
         matches = matches or [bridge for bridge in known if bridge["name"] == name]
         if not matches:
-            raise ApiError(f"there is no bridge {name}")
+            names = sorted({bridge["name"] for bridge in known})
+            there = f"; there are: {listed(names, SHOWN)}" if names else ""
+            raise ApiError(f"there is no bridge {name}{there}")
         if len(matches) > 1:
             ids = ", ".join(bridge["datapath_id"] for bridge in matches)
             raise ApiError(f"{len(matches)} bridges are called {name}, give a datapath id: {ids}")
         return matches
+
+    def each(self, name: str | None, *below: str) -> list[Json]:
+        """What is below the path of each bridge, or of this one, with the name as `bridge`."""
+        return [
+            self.get(path_of(bridge, *below)) | {"bridge": bridge["name"]}
+            for bridge in self.bridges(name)
+        ]
 
     def bridges_with(self, port: str | None, name: str | None = None) -> list[Json]:
         """The same bridges, only those that have this port; ApiError if none has.
@@ -190,24 +211,27 @@ class Client:
         body: Json | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
-        """The answer to a request, open while the context is; ApiError."""
+        """The answer to a request, open while the context is.  Raises ApiError."""
+        from http.client import HTTPException
+
+        from ofapp.common.http_client import connection
+
         whole = {**self._headers, **(headers or {}), "Connection": "close"}
         content = None
         if body is not None:
             content, whole["Content-Type"] = json.dumps(body).encode(), "application/json"
         given = urlencode({k: v for k, v in (query or {}).items() if v is not None})
         try:
-            opened, base = connection(self._url, SILENCE, self._trust)
+            opened, base = connection(self._url, self._patience, self._trust)
             try:
                 opened.request(method, f"{base}{path}{given and f'?{given}'}", content, whole)
                 answer = opened.getresponse()
                 if answer.status >= 400:
-                    what = _refusal(f"{method} {self._url}{path}", answer)
-                    raise ApiError(what, answer.status)
+                    raise _refusal(f"{method} {self._url}{path}", answer)
                 yield answer
             finally:
                 opened.close()
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             reason, fix = unreachable(error)
             what = f"no answer from the controller at {self._place}: {reason}"
             raise LostError(f"{what} ({fix})") from None
@@ -250,6 +274,11 @@ def path_of(bridge: Json, *below: str | int) -> str:
     return "".join(f"/{quote(str(part), safe=':')}" for part in parts)
 
 
+def rows_of(answers: Iterable[Json], of: str) -> list[Json]:
+    """The elements of a list in answers of `Client.each`, each with its bridge."""
+    return [row | {"bridge": answer["bridge"]} for answer in answers for row in answer[of]]
+
+
 def _settings_path(path: str) -> str:
     """The path to read the settings that a PATCH of `path` changes: a port, a LAG or a bridge."""
     bridge, *below = path.split("/")[3:]
@@ -265,11 +294,13 @@ def report_silent(answer: Json) -> None:
         say(f"ofapp: without the bridges of member {one['member']}: {one['reason']}", err=True)
 
 
-def _refusal(request: str, answer: http.client.HTTPResponse) -> str:
+def _refusal(request: str, answer: http.client.HTTPResponse) -> ApiError:
     try:
-        return str(json.loads(answer.read())["detail"])
-    except (ValueError, KeyError, TypeError):
-        return f"{request}: {answer.status} {answer.reason}"
+        problem = json.loads(answer.read())
+        fields = [(one["field"], one["detail"]) for one in problem.get("errors", ())]
+        return ApiError(str(problem["detail"]), answer.status, fields)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ApiError(f"{request}: {answer.status} {answer.reason}", answer.status)
 
 
 CONNECT: Any = None

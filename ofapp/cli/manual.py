@@ -6,9 +6,8 @@ One page for `ofapp`, one for each group or single command (`ofapp-fdb.1`), and 
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from typer.core import TyperGroup
 
 import ofapp
 from ofapp.cli.app import app
+from ofapp.cli.arguments import ACCESS, OF_CONTROLLER, access_records
+from ofapp.cli.groups import paragraphs, summary
 from ofapp.cli.parameters import SettingCommand
 
 _NAME = "ofapp"
@@ -71,6 +72,8 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
         options = _options(command, context)
         lines += [".SH OPTIONS", *options] if options else []
     if others:
+        lines += [".SH THE CONTROLLER", "Options of the commands that ask it:"]
+        lines += _rows(access_records(context))
         lines += [".SH COMMANDS", "Each has its own page.", *_list_of(command, others)]
         lines += [".SH SEE ALSO", f".BR {MANAGER} (8)"]
     else:
@@ -90,8 +93,7 @@ def _manager_page() -> str:
         *_body(_ABOUT_MANAGER),
         ".SH OPTIONS",
     ]
-    for option, sentence in described():
-        lines += [".TP", f".B {_text(option)}", _text(" ".join(sentence.split()))]
+    lines += _rows(described())
     return "\n".join([*lines, ".SH SEE ALSO", f".BR {_NAME} (1)"]) + "\n"
 
 
@@ -108,7 +110,7 @@ def _list_of(command: Command, others: list[str]) -> Iterator[str]:
     assert isinstance(command, TyperGroup)
     for name in others:
         yield from (".TP", f".BR {_NAME}-{_text(name)} (1)")
-        yield _text(paragraphs(command.commands[name])[0].replace("\n", " "))
+        yield _text(summary(command.commands[name]))
 
 
 def _synopsis(command: Command, context: typer.Context) -> list[str]:
@@ -118,25 +120,25 @@ def _synopsis(command: Command, context: typer.Context) -> list[str]:
 
 def _options(command: Command, context: typer.Context) -> Iterator[str]:
     whole = complete(command)
-    for parameter in whole.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None:
-            yield from (
-                ".TP",
-                f".B {_text(' '.join(record[0].split()))}",
-                _text(" ".join(record[1].split())),
-            )
+    own = (one for one in whole.get_params(context) if one.name not in ACCESS)
+    records = [record for one in own if (record := one.get_help_record(context)) is not None]
+    if any(one.name in ACCESS for one in whole.get_params(context)):
+        records.append(OF_CONTROLLER)
+    yield from _rows(records)
+
+
+def _rows(records: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for option, sentence in records:
+        yield from (
+            ".TP",
+            f".B {_text(' '.join(option.split()))}",
+            _text(" ".join(sentence.split())),
+        )
 
 
 def complete(command: Command) -> Command:
     """The command with all its options, also those that it makes when it runs."""
     return command.whole() if isinstance(command, SettingCommand) else command
-
-
-def paragraphs(command: Command) -> list[str]:
-    """The help of a command."""
-    text = inspect.cleandoc(command.help or command.short_help or "")
-    return [one.strip() for one in text.split("\n\n") if one.strip()] or [""]
 
 
 def _body(paragraphs: list[str]) -> Iterator[str]:

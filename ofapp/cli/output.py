@@ -6,6 +6,7 @@ Not rich's tables: those take ten seconds for a hundred thousand rows.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -24,6 +25,15 @@ WIDTH = 80
 CLEAR = "\033[2J\033[H"
 """Clears a terminal, and moves its cursor to the upper left corner (ECMA-48 ED and CUP)."""
 
+BAD, ATTENTION = typer.colors.RED, typer.colors.YELLOW
+_COLOURS = {
+    **dict.fromkeys(("absent", "disconnected", "down", "refusing", "error"), BAD),
+    **dict.fromkeys(("connected", "discarding", "learning", "standby", "warning"), ATTENTION),
+}
+"""Colours of states and severities, by their first word; what is as it should be has none."""
+_STATE = "STATE"
+"""Heading of the column whose words have colours."""
+
 Field = str | Callable[[Any], object]
 """Name of a field (`fdb.learned` in another one), or a function that gives the value."""
 Column = str | tuple[str, Field]
@@ -34,7 +44,18 @@ def say(
     text: str = "", *, bold: bool = False, err: bool = False, colour: str | None = None
 ) -> None:
     """Print one line; control characters are escaped.  colour: on a terminal."""
-    typer.secho(printable(text), bold=bold or None, err=err, fg=colour)
+    typer.secho(printable(text), bold=bold or None, err=err, fg=colour, color=_styled())
+
+
+def severity_colour(severity: str) -> str | None:
+    """The colour of a severity of events and problems."""
+    return _COLOURS.get(severity)
+
+
+def _styled() -> bool | None:
+    """Whether output is coloured: None is on a terminal alone (https://no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if plain else None
 
 
 def print_json(value: object) -> None:
@@ -82,9 +103,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     excess = sum(widths) + len(gap) * (len(widths) - 1) - columns
     if excess > 0 and sys.stdout.isatty():
         cells, widths = _folded(header, cells, widths, excess)
-    typer.secho(_line(header, widths, gap), bold=True)
-    if cells:
-        typer.echo("\n".join(_line(row, widths, gap) for row in cells))
+    styled = _styled()
+    typer.secho(_line(header, widths, gap), bold=True, color=styled)
+    if not cells:
+        return
+    coloured = _STATE in header and sys.stdout.isatty() and styled is None
+    at = [header.index(_STATE)] if coloured else []
+    typer.echo("\n".join(_line(row, widths, gap, at) for row in cells))
 
 
 def _folded(
@@ -163,6 +188,11 @@ def tagged(entry: Any) -> int | None:
     return entry["vlan"] or None
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], gap: str) -> str:
-    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+def _line(
+    cells: Sequence[str], widths: Sequence[int], gap: str, coloured: Sequence[int] = ()
+) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+    for at in coloured:
+        if colour := _COLOURS.get(re.split("[ :]", cells[at], maxsplit=1)[0]):
+            padded[at] = typer.style(padded[at], fg=colour)
     return gap.join(padded).rstrip()

@@ -10,14 +10,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
 
-from ofapp.cli.arguments import BridgeArgument, PortArgument, with_access
-from ofapp.cli.client import CONNECT, Client
+from ofapp.cli.arguments import HELP, BridgeArgument, ControllerCommand, PortArgument, with_access
+from ofapp.cli.client import CONNECT, Client, Json
+from ofapp.cli.output import say
 
 if TYPE_CHECKING:
     from ofapp.bridge.params.parameter import Parameter
@@ -27,7 +28,15 @@ Given = dict[str, Any]
 Command = Callable[..., None]
 
 _METAVARS = {int: "N", float: "N", str: "TEXT"}
-_HELP = ["-h", "--help"]
+ELSEWHERE = {
+    "stp": "stp set-port",
+    "multicast": "multicast set",
+    "lldp": "lldp set-port",
+    "first_hop": "first-hop set-port",
+    "port_access": "auth set-port",
+    "loop_protect": "loop-protect set-port",
+}
+"""Commands that set the sections of a port of the file, by the section."""
 _UNTIL = "They last until the file changes the same values, or `ofapp config reload --reset`."
 
 
@@ -45,10 +54,13 @@ def setting(
         def whole() -> TyperCommand:
             inner = typer.Typer(
                 add_completion=False,
+                rich_markup_mode=None,
                 pretty_exceptions_enable=False,
-                context_settings={"help_option_names": _HELP},
+                context_settings=HELP,
             )
-            inner.command()(with_access(_with_options(command, owners(), flags)))
+            inner.command(cls=ControllerCommand)(
+                with_access(_with_options(command, owners(), flags))
+            )
             made = typer.main.get_command(inner)
             assert isinstance(made, TyperCommand)
             return made
@@ -69,47 +81,82 @@ def setting(
     return register
 
 
-def add_protocol_settings(
-    app: typer.Typer, section: str, name: str | None, params: Callable[[], ModuleType]
-) -> None:
+def add_protocol_settings(app: typer.Typer, section: str, name: str | None) -> None:
     """Add the commands `set` and `set-port` of a protocol.
 
     section: as in the API's path; name: as in a sentence, None where it has no switch.
-    params: imports the parameters' module.
     """
+    module = f"ofapp.bridge.{section.replace('-', '_')}.params"
     enabled = typer.Option(None, "--on/--off", help=f"Start or stop {name}.")
 
     def set_switched(
         bridge: BridgeArgument, given: Given, on: bool | None = enabled, client: Client = CONNECT
     ) -> None:
-        _patch(client, bridge, given if on is None else given | {"enabled": on}, section)
+        values = given if on is None else given | {"enabled": on}
+        answer = _patch(client, bridge, values, section)
+        if on is None:
+            say_if_off(client, bridge, answer)
 
     def set_always(bridge: BridgeArgument, given: Given, client: Client = CONNECT) -> None:
         _patch(client, bridge, given, section)
+
+    def say_if_off(client: Client, bridge: str, answer: Json) -> None:
+        if name is not None and is_off(client, bridge, section, answer):
+            group = ELSEWHERE[section.replace("-", "_")].partition(" ")[0]
+            say_no_effect(f"`ofapp {group} set {bridge} --on` turns {name} on")
 
     set_bridge = set_always if name is None else set_switched
 
     def set_port(
         bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT
     ) -> None:
-        _patch(client, bridge, given, section, "ports", port)
+        answer = _patch(client, bridge, given, section, "ports", port)
+        if any(value not in (None, False, "off") for value in given.values()):
+            say_if_off(client, bridge, answer)
 
     set_bridge.__doc__ = f"Set parameters of a bridge.\n\n{_UNTIL}"
     set_port.__doc__ = f"Set parameters of a port or an aggregation.\n\n{_UNTIL}"
-    setting(app, "set", lambda: [params().BridgeParams])(set_bridge)
-    setting(app, "set-port", lambda: [params().PortParams], enabled="--on/--off")(set_port)
+    setting(app, "set", lambda: [import_module(module).BridgeParams])(set_bridge)
+    setting(app, "set-port", lambda: [import_module(module).PortParams], enabled="--on/--off")(
+        set_port
+    )
 
 
-def _patch(client: Client, bridge: str, given: Given, *below: str) -> None:
+def say_no_effect(remedy: str) -> None:
+    """Say that what was set has no effect while its protocol is off."""
+    say(f"ofapp: it is set, and has no effect yet: {remedy}", err=True)
+
+
+def is_off(client: Client, bridge: str, section: str, answer: Json) -> bool:
+    """Whether a protocol is off.  answer: to a change, which may be about a port alone."""
+    known = answer if "enabled" in answer else client.get(client.path(bridge, section))
+    return known["enabled"] is False
+
+
+def _patch(client: Client, bridge: str, given: Given, *below: str) -> Json:
     """Set the given parameters of a bridge, or of something below it."""
     if not given:
         raise typer.BadParameter("nothing to set: give at least one option")
-    client.patch(client.path(bridge, *below), given)
+    return client.patch(client.path(bridge, *below), given)
 
 
-def settings(texts: Iterable[str] | None, given: Mapping[str, object]) -> dict[str, object]:
-    """The settings of arguments, as `isolated=true`, and of options; typer.BadParameter."""
+def settings(
+    texts: Iterable[str] | None, given: Mapping[str, object], owners: Sequence[type]
+) -> dict[str, object]:
+    """The settings of arguments, as `isolated=true`, and of options; typer.BadParameter.
+
+    owners: dataclasses that declare the parameters; `community=none` is like `--community none`.
+    """
+    from ofapp.bridge.params.parameter import declared
+
     values = dict(map(_key_value, texts or ()))
+    for name in values:
+        if (command := ELSEWHERE.get(name.partition(".")[0])) is not None:
+            what = f"{name} is set by another command: see `ofapp {command} --help`"
+            raise typer.BadParameter(what)
+    for name, parameter in (item for owner in owners for item in declared(owner).items()):
+        if parameter.optional and values.get(name) == parameter.unset:
+            values[name] = None
     for name in values.keys() & given.keys():
         raise typer.BadParameter(f"{name} is given twice: as an option and as {name}=VALUE")
     if not values and not given:
@@ -189,7 +236,7 @@ def _optional(parameter: Parameter, text: str) -> object:
     if parameter.type is str:
         return text
     if not (text.isascii() and text.isdigit()):
-        raise typer.BadParameter(f"{text}: neither a number nor {parameter.unset}")
+        raise typer.BadParameter(f"{text}: must be {parameter.wanted}, or {parameter.unset}")
     return int(text)
 
 

@@ -18,19 +18,31 @@ class Buckets:
     """
 
     def __init__(self, burst: float, rate: float) -> None:
-        self._burst = burst
-        self._rate = rate
+        self.burst = burst
+        self.rate = rate
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # tokens, when
 
     def take(self, key: Hashable, now: float) -> bool:
         """Take a token; gives whether there was one. now: monotonic seconds."""
-        tokens, at = self._left.pop(key, (self._burst, now))
-        tokens = min(self._burst, tokens + (now - at) * self._rate)
-        allowed = tokens >= 1
-        self._left[key] = tokens - allowed, now
+        allowed = self.left(key, now) >= 1
+        self.spend(key, allowed, now)
+        return allowed
+
+    def left(self, key: Hashable, now: float) -> float:
+        """The number of tokens; below 0 where more were spent than there were."""
+        tokens, at = self._left.get(key, (self.burst, now))
+        return min(self.burst, tokens + (now - at) * self.rate)
+
+    def wait(self, key: Hashable, now: float) -> float:
+        """Seconds until there is a token."""
+        return max(0.0, (1 - self.left(key, now)) / self.rate)
+
+    def spend(self, key: Hashable, tokens: float, now: float) -> None:
+        """Take tokens, whether there are so many or not."""
+        self._left[key] = self.left(key, now) - tokens, now
+        self._left.move_to_end(key)
         if len(self._left) > MOST:
             self._left.popitem(last=False)
-        return allowed
 
 
 BURST, EVERY = 3, 60.0

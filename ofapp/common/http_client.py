@@ -12,10 +12,10 @@ import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from ofapp.common.api_address import UNIX
+
 if TYPE_CHECKING:
     import ssl
-
-UNIX = "unix:"
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -26,7 +26,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        """Connect; OSError."""
+        """Connect.  Raises OSError."""
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)

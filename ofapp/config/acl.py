@@ -9,7 +9,7 @@ to are errors, not warnings: in a list that guards something, they are always a 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -22,14 +22,28 @@ from pydantic import (
     model_validator,
 )
 
-from ofapp.bridge.params.acl import IMPLICIT, MAX_FLOWS, hidden, list_number, passes, rule_number
+from ofapp.bridge.params.acl import (
+    BEGINS,
+    IMPLICIT,
+    MAX_FLOWS,
+    STATES,
+    TRACKED,
+    hidden,
+    list_number,
+    passes,
+    rule_number,
+    stateful,
+)
 from ofapp.bridge.params.policy import AclMatch, AclRule
 from ofapp.config.acl_match import Vids, alternatives, narrowed, size
 from ofapp.config.acl_values import (
     ARP,
+    ICMP,
     ICMPV6,
     IPV4,
     IPV6,
+    TCP,
+    UDP,
     ArpOp,
     EthType,
     IcmpName,
@@ -38,6 +52,7 @@ from ofapp.config.acl_values import (
     Ipv4Network,
     MacBits,
     Ports,
+    States,
 )
 from ofapp.config.base import FaultsError, Model, Path, PortName, Rate, VlanRef
 
@@ -76,6 +91,10 @@ class AclMatchSettings(Model):
     fragment: Yes | None = Field(
         None,
         description="true: packet fragments, whose ports, flags and ICMP type cannot be matched",
+    )
+    state: States | None = Field(
+        None,
+        description="state of the connection: new, established, related, invalid; or several",
     )
     tcp_src: Ports | None = Field(None, description='80, "1024-65535", [80, 443]')
     tcp_dst: Ports | None = None
@@ -118,6 +137,23 @@ class AclMatchSettings(Model):
         return " ".join(k if v is True else f"{k}={v}" for k, v in fields) or "any"
 
 
+class AclSet(Model):
+    """Changes of packets that a rule allows."""
+
+    dscp: Annotated[StrictInt, Field(ge=0, le=63)] | None = Field(
+        None, description="DSCP of IPv4 and IPv6 packets, 46 for voice; the match must be of IP"
+    )
+    pcp: Annotated[StrictInt, Field(ge=0, le=7)] | None = Field(
+        None, description="802.1p priority in the VLAN tag, 5 for voice; without a tag no effect"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.dscp is None and self.pcp is None:
+            raise ValueError("set is empty: give dscp, pcp or both")
+        return self
+
+
 class AclRuleSettings(Model):
     """A rule: the first of a list that matches decides."""
 
@@ -126,9 +162,10 @@ class AclRuleSettings(Model):
     )
     match: AclMatchSettings = AclMatchSettings()
     action: Literal["allow", "drop"] | None = Field(
-        None, description="may be left out with `rate` or `mirror`, which allow"
+        None, description="may be left out with `rate`, `set` or `mirror`, which allow"
     )
     mirror: PortName | None = Field(None, description="a port, by name, that gets a copy")
+    set: AclSet | None = Field(None, description="what packets get that pass")
     rate: Rate | None = Field(
         None,
         description="frames a second that pass, of all ports with the list; others are dropped",
@@ -136,22 +173,26 @@ class AclRuleSettings(Model):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.action is None and self.rate is None and self.mirror is None:
+        if self.action is None and not (self.rate or self.mirror or self.set):
             raise ValueError("action is missing: allow or drop")
         if self.action == "drop" and self.rate is not None:
             raise ValueError("rate is for frames that pass: leave out rate, or action: drop")
+        if self.action == "drop" and self.set is not None:
+            raise ValueError("set is for packets that pass: leave out set, or action: drop")
         return self
 
     def rule(self, vid_of: Vids) -> AclRule:
         """The core's value; KeyError for a VLAN's name that is none."""
-        about = self.match.about
+        about, matches = self.match.about, alternatives(self.match.given(), vid_of)
         return AclRule(
             self.name or about,
-            alternatives(self.match.given(), vid_of),
+            matches,
             self.action != "drop",
             self.mirror,
             self.rate,
             about,
+            None if self.set is None else self.set.dscp,
+            None if self.set is None else self.set.pcp,
         )
 
 
@@ -195,13 +236,39 @@ def acl_warnings(rules: Sequence[AclRule]) -> list[str]:
     if passes(rules, _ipv4_hosts()) and not passes(rules, (AclMatch("eth_type", ARP),)):
         warnings.append("IPv4 passes but no ARP, so hosts do not find each other: allow arp, too")
     neighbours = (AclMatch("eth_type", IPV6), AclMatch("ip_proto", ICMPV6))
-    solicitation = (*neighbours, AclMatch("icmpv6_type", 135))
+    untracked = AclMatch("ct_state", 0, TRACKED)
+    solicitation = (*neighbours, AclMatch("icmpv6_type", 135), untracked)
     if passes(rules, (AclMatch("eth_type", IPV6),)) and not passes(rules, solicitation):
         warnings.append(
             "IPv6 passes but no neighbour discovery, so hosts do not find each other: allow "
             "icmp_type neighbor-solicitation and neighbor-advertisement, too"
         )
     return warnings
+
+
+def state_warnings(lists: Mapping[str, Sequence[AclRule]]) -> Iterator[tuple[str, str]]:
+    """Yield (name, warning) of lists whose established connections can never begin.
+
+    lists: the lists that ports of one bridge have.
+    """
+    tracked = {name: rules for name, rules in lists.items() if stateful(rules)}
+    if any(passes(rules, (BEGINS, *kind)) for rules in tracked.values() for kind in _OPENINGS):
+        return
+    for name, rules in tracked.items():
+        if any(passes(rules, (STATES["established"], *kind)) for kind in _OPENINGS):
+            what = "connections are allowed, but no list with states lets one begin"
+            yield name, f"{what}: give the ports where they begin a list with state: new"
+
+
+_OPENINGS = (
+    *(
+        (AclMatch("eth_type", family), AclMatch("ip_proto", proto))
+        for family in (IPV4, IPV6)
+        for proto in (TCP, UDP)
+    ),
+    (AclMatch("eth_type", IPV4), AclMatch("ip_proto", ICMP)),
+    (AclMatch("eth_type", IPV6), AclMatch("ip_proto", ICMPV6), AclMatch("icmpv6_type", 128)),
+)
 
 
 def _ipv4_hosts() -> tuple[AclMatch, ...]:
@@ -214,10 +281,18 @@ def _rules(settings: Acl, vid_of: Vids) -> tuple[list[AclRule], list[tuple[Path,
     for position, rule in enumerate(settings):
         try:
             rules.append(rule.rule(vid_of))
+            marked = rule.set is not None and rule.set.dscp is not None
+            if marked and not all(map(_is_of_ip, rules[-1].matches)):
+                what = "is of IP packets: match eth_type: ipv4, eth_type: ipv6 or a field of IP"
+                faults.append(((position, "set", "dscp"), what))
         except KeyError:
             what = f"{rule.match.vlan!r} is not the name of a VLAN in `vlans`"
             faults.append(((position, "match", "vlan"), what))
     return rules, faults or _order_faults(rules)
+
+
+def _is_of_ip(match: tuple[AclMatch, ...]) -> bool:
+    return any(each.field == "eth_type" and each.value in (IPV4, IPV6) for each in match)
 
 
 def _size_faults(settings: Acl) -> list[tuple[Path, str]]:

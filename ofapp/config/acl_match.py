@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from ofapp.bridge.params.acl import STATES, UNTRACKED
 from ofapp.bridge.params.policy import AclMatch
 from ofapp.config.acl_values import (
     ARP,
@@ -34,7 +35,7 @@ from ofapp.config.acl_values import (
 )
 
 Vids = Callable[[int | str], int]
-"""The VID of a VLAN that is given by VID or by name; KeyError."""
+"""The VID of a VLAN that is given by VID or by name.  Raises KeyError."""
 
 _ACK, _RST = 0x10, 0x04
 _FRAGMENT = 1  # of Open vSwitch's ip_frag: any fragment; 2 would be all but the first
@@ -77,7 +78,7 @@ _ICMP = (Protocol(IPV4, ICMP), Protocol(IPV6, ICMPV6))
 _ONLY_IN = {ICMP: IPV4, IGMP: IPV4, ICMPV6: IPV6}
 
 _OF_FIELD = {
-    **dict.fromkeys(("ip_dscp", "fragment"), _IP),
+    **dict.fromkeys(("ip_dscp", "fragment", "state"), _IP),
     **dict.fromkeys(("tcp_src", "tcp_dst", "tcp_established"), _TCP),
     **dict.fromkeys(("udp_src", "udp_dst"), _UDP),
     **dict.fromkeys(("sctp_src", "sctp_dst"), _SCTP),
@@ -126,9 +127,18 @@ def narrowed(given: Mapping[str, Any]) -> tuple[Protocol, ...]:
             f"{given[last]} is one thing in ICMP and another in ICMPv6: take a name "
             "(echo-request, ...), or say which by ip_proto: icmp or icmpv6"
         )
+    if last == "icmp_type" and "state" in given and _is_untracked(given[last], left):
+        raise ValueError(
+            f"{given[last]} belongs to no connection: leave out state, which never matches it"
+        )
     if last == "icmp_code" and "icmp_type" not in given:
         raise ValueError("a code means nothing without icmp_type")
     return left
+
+
+def _is_untracked(kind: int | str, protocols: tuple[Protocol, ...]) -> bool:
+    number = ICMP_TYPES[kind].icmpv6 if isinstance(kind, str) else kind
+    return number in UNTRACKED and all(protocol.eth_type == IPV6 for protocol in protocols)
 
 
 def _contradiction(
@@ -164,6 +174,7 @@ def alternatives(given: Mapping[str, Any], vid_of: Vids) -> tuple[tuple[AclMatch
 def size(given: Mapping[str, Any]) -> int:
     """Count the flows that the fields need, without building them."""
     choices = [len(port_bits(given[field])) for field in _PORTS if field in given]
+    choices += [len(given["state"].split(","))] if "state" in given else []
     return prod(choices) * len(narrowed(given)) * (2 if "tcp_established" in given else 1)
 
 
@@ -210,6 +221,8 @@ def _choices(field: str, value: Any, protocol: Protocol) -> list[Part]:
         return [(_masked(field, *bits, 16),) for bits in port_bits(value)]
     if field == "tcp_established":
         return [(AclMatch("tcp_flags", flag, flag),) for flag in (_ACK, _RST)]
+    if field == "state":
+        return [(STATES[name],) for name in value.split(",")]
     return [(_one(field, value, protocol),)]
 
 

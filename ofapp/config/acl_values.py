@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from ofapp.bridge.mac import format_mac, parse_mac
-from ofapp.bridge.params.acl import aligned
+from ofapp.bridge.params.acl import STATES, aligned
 
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 ICMP, IGMP, TCP, UDP, ICMPV6, SCTP = 1, 2, 6, 17, 58, 132
@@ -111,6 +111,35 @@ EthType = Annotated[int | str, *_one_of(ETH_TYPES, 0x0600, 0xFFFF, "an Ethernet 
 IpProto = Annotated[int | str, *_one_of(IP_PROTOS, 0, 255, "an IP protocol")]
 IcmpName = Annotated[int | str, *_one_of(ICMP_TYPES, 0, 255, "an ICMP type")]
 ArpOp = Annotated[int | str, *_one_of(ARP_OPS, 0, 0xFFFF, "an ARP operation")]
+
+
+def _states(value: Any) -> str:
+    """Canonical: "established,related", in the order of `STATES`, each once."""
+    items = value if isinstance(value, list | tuple) else [value]
+    parts = [part.strip() for item in items for part in str(item).split(",")]
+    for part in parts or [""]:
+        if part not in STATES:
+            raise ValueError(f"{part!r} is not a state of a connection: {', '.join(STATES)}")
+    return ",".join(name for name in STATES if name in parts)
+
+
+States = Annotated[
+    str,
+    BeforeValidator(_states),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": list(STATES)},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"type": "string", "enum": list(STATES)},
+                },
+            ]
+        }
+    ),
+]
+"""States of a connection: established, [established, related]."""
 
 
 def mac_bits(text: str) -> tuple[int, int]:

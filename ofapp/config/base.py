@@ -111,7 +111,7 @@ def _decimal(value: Any) -> Any:
 
 
 def vlan_ref(value: Any) -> Any:
-    """A VID as a number, or a VLAN's name; ValueError."""
+    """A VID as a number, or a VLAN's name.  Raises ValueError."""
     value = _decimal(value)
     if isinstance(value, str) and (not _NAME.fullmatch(value) or value in _NOT_VLANS):
         raise ValueError(f"{value!r} is neither a VID, 1 to {MAX_VID}, nor the name of a VLAN")

@@ -20,12 +20,13 @@ from pydantic import (
     model_validator,
 )
 
-from ofapp.bridge.first_hop.binding import BoundAddress
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.params import policy
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.names import base_name
 from ofapp.config.acl import Acl, AclName, acl_params
 from ofapp.config.base import (
+    Flag,
     HostMac,
     Model,
     PortKey,
@@ -66,6 +67,9 @@ class Binding(Model):
     port: PortName = Field(description="the port's name")
     address: Annotated[StrictStr, AfterValidator(_bound_address)] = Field(
         description="an IPv4 or IPv6 address, or a prefix that is routed to the host"
+    )
+    shared: Flag = Field(
+        False, description="other hosts share the address, as with VRRP; each has its binding"
     )
 
 
@@ -130,9 +134,9 @@ class Mirror(Model):
         """The core's value."""
         return policy.Mirror(self.to, self.sources("ingress"), self.sources("egress"))
 
-    def sources(self, way: Literal["ingress", "egress"]) -> frozenset[str] | None:
-        """The ports that are copied from on this way; None for all."""
-        ports = getattr(self, way)
+    def sources(self, direction: Literal["ingress", "egress"]) -> frozenset[str] | None:
+        """The ports that are copied from on this direction; None for all."""
+        ports = getattr(self, direction)
         if "all" in (ports, self.both):
             return None
         return frozenset(ports) | frozenset(self.both)
@@ -226,7 +230,7 @@ class Bridge(BridgeSettings):
         return self.vlans.get(vid) or Vlan()
 
     def vid(self, ref: int | str) -> int:
-        """The VID of a VLAN that is given by VID or by name; KeyError."""
+        """The VID of a VLAN that is given by VID or by name.  Raises KeyError."""
         if isinstance(ref, int):
             return ref
         return {vlan.name: vid for vid, vlan in self.vlans.items()}[ref]

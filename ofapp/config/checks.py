@@ -5,12 +5,13 @@ Each check gives (path within the bridge, the error); all of them run.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from ofapp.bridge import multicast
-from ofapp.bridge.first_hop.params import MAX_BINDINGS
-from ofapp.config.acl import acl_params, acl_warnings
-from ofapp.config.base import FaultsError, Path, port_number, similar
+from ofapp.bridge.first_hop.params import MAX_BINDINGS, MAX_SHARING
+from ofapp.config.acl import acl_params, acl_warnings, state_warnings
+from ofapp.config.base import FaultsError, Path, is_pattern, port_number, similar
 from ofapp.config.bridge import Bridge
 from ofapp.config.trust import GUESTS
 
@@ -25,15 +26,42 @@ def faults(bridge: Bridge) -> list[Fault]:
 def warnings(where: str, bridge: Bridge) -> list[str]:
     """Valid settings that are likely to surprise.  where: the bridge's path in the file."""
     rules = acl_params(bridge.acls, bridge.vid)
+    given = {port.acl for port in bridge.ports.values()}
+    used = {name: acl for name, acl in rules.items() if name in given}
     return [
         *(
             f"{where}.acls.{name}: {what}"
             for name, acl in rules.items()
             for what in acl_warnings(acl)
         ),
+        *(f"{where}.acls.{name}: {what}" for name, what in state_warnings(used)),
         *(f"{where}.ports.{key}: {what}" for key, what in _trust_warnings(bridge)),
+        *(f"{where}.ports.{key}: {what}" for key, what in _open_lags(bridge)),
+        *(f"{where}.ports.{key}: {what}" for key, what in _priority_warnings(bridge)),
         *(f"{where}.{place}: {what}" for place, what in _query_warnings(bridge)),
     ]
+
+
+def _open_lags(bridge: Bridge) -> Iterator[tuple[str, str]]:
+    """Warnings about aggregations and members that fit a pattern for controlled ports."""
+    for name, lag in bridge.lags.items():
+        for port in (name, *lag.members):
+            wanted = bridge.port(port, -1).port_access.authentication
+            if name not in bridge.ports and wanted != "off":
+                is_ = "an aggregation" if port == name else f"a member of {name}"
+                what = f"{port} fits a pattern with authentication {wanted}, but is {is_}"
+                remedy = f"set port_access.authentication of {name} to off"
+                yield name, f"{what} and stays open: {remedy}"
+                break
+
+
+def _priority_warnings(bridge: Bridge) -> Iterator[tuple[str, str]]:
+    """Warnings about priorities of ports that no frame gets."""
+    for key, port in bridge.ports.items():
+        has_own_vlan = port.vlan.access is not None or port.vlan.native is not None
+        if port.priority and port.qos_trust == "both" and not has_own_vlan and not is_pattern(key):
+            what = "priority is for frames that get a VLAN tag here, and none does"
+            yield key, f"{what}: give the port vlan or vlan.native, or set qos_trust"
 
 
 def _query_warnings(bridge: Bridge) -> Iterator[tuple[str, str]]:
@@ -98,7 +126,7 @@ def _vlan_refs(bridge: Bridge) -> Iterator[Fault]:
     names = [vlan.name for vlan in bridge.vlans.values() if vlan.name]
     given: list[tuple[Path, int | str]] = []
     for key, port in bridge.ports.items():
-        given += [(("ports", key, "vlan", way), ref) for way, ref in port.vlan.refs()]
+        given += [(("ports", key, "vlan", direction), ref) for direction, ref in port.vlan.refs()]
     given += [((name, at, "vlan"), entry.vlan) for name, at, entry in bridge.entries()]
     for path, ref in given:
         if isinstance(ref, str) and ref not in names:
@@ -124,6 +152,9 @@ def _ports(bridge: Bridge) -> Iterator[Fault]:
     for key, port in bridge.ports.items():
         if port.monitor and not port.vlan.transparent:
             yield ("ports", key, "vlan"), "a monitor port is in no VLAN: leave out one of the two"
+        if port.isolated and port.community is not None:
+            what = "an isolated port is in no community: leave it out, or set isolated to false"
+            yield ("ports", key, "community"), what
         if key == "LOCAL" and port.shutdown:
             yield (
                 ("ports", key, "shutdown"),
@@ -142,22 +173,43 @@ def _acls(bridge: Bridge) -> Iterator[Fault]:
             yield ("acls", *path), what
 
 
+def _port_access(bridge: Bridge) -> Iterator[Fault]:
+    """Controlled ports are ports where hosts plug in."""
+    for key, port in bridge.ports.items():
+        access = port.port_access
+        if access.authentication == "off":
+            continue
+        path: Path = ("ports", key, "port_access", "authentication")
+        if key == "LOCAL":
+            yield path, "LOCAL is the bridge itself: hosts are not authenticated there"
+        elif key in bridge.lags:
+            what = "is an aggregation, and so a link to a switch or server: leave it off"
+            yield path, f"{key} {what}"
+        elif port.monitor:
+            yield path, "a monitor port takes no frames: leave it off"
+        if access.host_mode == "multi_auth" and port.vlan.transparent:
+            for name in ("guest_vlan", "auth_fail_vlan", "critical_vlan"):
+                if getattr(access, name) is not None:
+                    what = "hosts of a port with multi_auth have VLANs only where it has `vlan`"
+                    yield ("ports", key, "port_access", name), what
+
+
 def _mirrors(bridge: Bridge) -> Iterator[Fault]:
     targets = {mirror.to for mirror in bridge.mirrors.values()}
     for name, mirror in bridge.mirrors.items():
-        for way in ("ingress", "egress", "both"):
-            sources = getattr(mirror, way)
+        for direction in ("ingress", "egress", "both"):
+            sources = getattr(mirror, direction)
             if sources == "all":
                 continue
             if mirror.to in sources:
                 yield (
-                    ("mirrors", name, way),
+                    ("mirrors", name, direction),
                     f"{mirror.to} would get copies of the frames that it sends",
                 )
             for source in sources:
                 if source in targets - {mirror.to}:
                     what = f"{source} only listens, to another mirror: nothing can be copied there"
-                    yield ("mirrors", name, way), what
+                    yield ("mirrors", name, direction), what
         port = bridge.ports.get(mirror.to)
         if port is not None and not port.vlan.transparent:
             what = f"{mirror.to} gets copies only and takes no other part: it can be in no VLAN"
@@ -175,11 +227,18 @@ def _twice(bridge: Bridge) -> Iterator[Fault]:
         if group in seen:
             yield ("mdb", at), "this entry is there twice"
         seen.add(group)
+    sharing: defaultdict[object, dict[tuple[str, str], bool]] = defaultdict(dict)
     for at, binding in enumerate(bridge.bindings):
-        if (binding.vlan, binding.address) in seen:
+        hosts, host = sharing[binding.vlan, binding.address], (binding.port, binding.mac)
+        if host in hosts or (hosts and not (binding.shared and all(hosts.values()))):
             what = f"{binding.address} has a binding in VLAN {binding.vlan} already"
+            if host not in hosts:
+                what += ": hosts that share it need `shared: true`, each of them"
             yield ("bindings", at, "address"), what
-        seen.add((binding.vlan, binding.address))
+        elif len(hosts) >= MAX_SHARING:
+            yield ("bindings", at, "address"), f"at most {MAX_SHARING} hosts share an address"
+        else:
+            hosts[host] = binding.shared
     if len(bridge.bindings) > MAX_BINDINGS:
         yield ("bindings",), f"must have at most {MAX_BINDINGS} entries"
 
@@ -226,10 +285,10 @@ def named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
     yield from (((name, at, "port"), entry.port) for name, at, entry in bridge.entries())
     for name, mirror in bridge.mirrors.items():
         yield ("mirrors", name, "to"), mirror.to
-        for way in ("ingress", "egress", "both"):
-            sources = getattr(mirror, way)
+        for direction in ("ingress", "egress", "both"):
+            sources = getattr(mirror, direction)
             if sources != "all":
-                yield from ((("mirrors", name, way), source) for source in sources)
+                yield from ((("mirrors", name, direction), source) for source in sources)
     for name, acl in bridge.acls.items():
         for at, rule in enumerate(acl):
             if rule.mirror is not None:
@@ -267,6 +326,7 @@ _CHECKS: tuple[Callable[[Bridge], Iterable[Fault]], ...] = (
     _snooping,
     _ports,
     _acls,
+    _port_access,
     _mirrors,
     _lags,
     _twice,

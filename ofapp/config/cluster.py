@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 
 def endpoint(given: str) -> str:
-    """HOST:PORT, an IPv6 address in brackets; ValueError."""
+    """HOST:PORT, an IPv6 address in brackets.  Raises ValueError."""
     host, colon, port = given.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     if not colon or not host or (":" in host and not bracketed) or "/" in host:
@@ -29,7 +29,7 @@ def endpoint(given: str) -> str:
 
 
 def member_name(given: str) -> str:
-    """Validate a member's name; ValueError."""
+    """Validate a member's name.  Raises ValueError."""
     if not _NAME.fullmatch(given):
         raise ValueError(
             f"{given!r} is no name: 1 to 63 letters, digits, dots, dashes and underscores, with a"
@@ -39,7 +39,7 @@ def member_name(given: str) -> str:
 
 
 def listener(given: str) -> str:
-    """ADDRESS or ADDRESS:PORT, an IPv6 address with a port in brackets; ValueError."""
+    """ADDRESS or ADDRESS:PORT, an IPv6 address with a port in brackets.  Raises ValueError."""
     host, port = split_listener(given)
     try:
         address = ipaddress.ip_address(host)

@@ -19,6 +19,7 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    WithJsonSchema,
     create_model,
 )
 
@@ -112,6 +113,9 @@ def _type(parameter: Parameter, refusal: Refusal) -> Any:
         return value
 
     whole = type_ | None if parameter.optional else type_
+    if parameter.form is not None and (items := parameter.form.items) is not None:
+        schema = WithJsonSchema(items.json_schema(parameter.form.pattern))
+        whole = Annotated[whole, BeforeValidator(items.joined), schema]
     if "off" in parameter.choices:
         whole = Annotated[whole, BeforeValidator(off_word)]
     return Annotated[whole, AfterValidator(check), parameter]  # the last for `errors` only

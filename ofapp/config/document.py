@@ -42,7 +42,7 @@ _WORDS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Position:
     """A place in a file: line and column, counted from one."""
 
     line: int = 1
@@ -53,7 +53,7 @@ class Place:
 class NotYamlError(Exception):
     """A YAML syntax error, with its position."""
 
-    def __init__(self, place: Place, what: str) -> None:
+    def __init__(self, place: Position, what: str) -> None:
         super().__init__(what)
         self.place = place
         self.what = what
@@ -67,26 +67,26 @@ class Node:
     """
 
     value: Any
-    place: Place
-    keys: dict[str, Place] = field(default_factory=dict)
+    place: Position
+    keys: dict[str, Position] = field(default_factory=dict)
     children: dict[str | int, Node] = field(default_factory=dict)
     size: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """faults: of keys that stand there twice; the rest can be used all the same.
+    """faults: faults of keys that stand there twice; the rest can be used all the same.
 
     ends_marked: the document ends with a line `...`, YAML's mark for that.
     drop_ins: the files that were merged into it.
     """
 
     root: Node
-    faults: tuple[tuple[Place, Path, str], ...] = ()
+    faults: tuple[tuple[Position, Path, str], ...] = ()
     ends_marked: bool = False
     drop_ins: tuple[str, ...] = ()
 
-    def place(self, path: Path, of_key: bool = False, same: Callable[[str], str] = str) -> Place:
+    def place(self, path: Path, of_key: bool = False, same: Callable[[str], str] = str) -> Position:
         """Return the position of the value at `path`, of its key, or of the nearest parent.
 
         same: makes equal what a model takes for the same key.
@@ -109,7 +109,7 @@ def _alike(node: Node, step: str | int, same: Callable[[str], str]) -> str | Non
 
 
 def read(text: str, file: str = "") -> Document:
-    """The document of a file of that name; NotYamlError."""
+    """The document of a file of that name.  Raises NotYamlError."""
     if unprintable := _UNPRINTABLE.search(text):
         what = f"character {ascii(unprintable[0])[1:-1]} cannot be in YAML"
         raise NotYamlError(_place_of(text, unprintable.start()), what)
@@ -146,8 +146,8 @@ def _merged(base: Node, over: Node, path: Path, same: Callable[[Path], Path]) ->
     return node
 
 
-def _place_of(text: str, at: int) -> Place:
-    return Place(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+def _place_of(text: str, at: int) -> Position:
+    return Position(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
 def _events(text: str) -> Iterator[Any]:
@@ -160,7 +160,7 @@ def _events(text: str) -> Iterator[Any]:
             what = "a tab cannot indent, use spaces"
         raise NotYamlError(_place(mark), f"not YAML: {what}") from None
     except yaml.YAMLError as error:
-        raise NotYamlError(Place(), f"not YAML: {error}") from None
+        raise NotYamlError(Position(), f"not YAML: {error}") from None
 
 
 def _tab_before(text: str, line: int, column: int) -> bool:
@@ -168,8 +168,8 @@ def _tab_before(text: str, line: int, column: int) -> bool:
     return line < len(lines) and "\t" in lines[line][: column + 1]
 
 
-def _place(mark: Any) -> Place:
-    return Place() if mark is None else Place(mark.line + 1, mark.column + 1)
+def _place(mark: Any) -> Position:
+    return Position() if mark is None else Position(mark.line + 1, mark.column + 1)
 
 
 class _Builder:
@@ -179,10 +179,10 @@ class _Builder:
         self._events = events
         self._file = file
         self._anchors: dict[str, Node | None] = {}  # None while inside
-        self._faults: list[tuple[Place, Path, str]] = []
+        self._faults: list[tuple[Position, Path, str]] = []
 
     def document(self) -> Document:
-        root = Node({}, Place(file=self._file))
+        root = Node({}, Position(file=self._file))
         documents = 0
         marked = False
         for event in self._events:
@@ -218,7 +218,7 @@ class _Builder:
             self._anchors[event.anchor] = node
         return node
 
-    def _alias(self, name: str | None, place: Place) -> Node:
+    def _alias(self, name: str | None, place: Position) -> Node:
         if name is None or name not in self._anchors:
             raise NotYamlError(place, f"*{name} refers to an anchor &{name} that is not there")
         node = self._anchors[name]
@@ -226,7 +226,7 @@ class _Builder:
             raise NotYamlError(place, f"*{name} refers to what it is a part of")
         return node
 
-    def _sequence(self, event: Any, place: Place, path: Path) -> Node:
+    def _sequence(self, event: Any, place: Position, path: Path) -> Node:
         _check_tag(event, "seq", place)
         node = Node([], place)
         for at, inner in enumerate(self._until(yaml.SequenceEndEvent)):
@@ -237,7 +237,7 @@ class _Builder:
             _check_size(node)
         return node
 
-    def _mapping(self, event: Any, place: Place, path: Path) -> Node:
+    def _mapping(self, event: Any, place: Position, path: Path) -> Node:
         _check_tag(event, "map", place)
         node = Node({}, place)
         merged: list[Node] = []
@@ -268,10 +268,10 @@ class _Builder:
             _check_size(node)
         return node
 
-    def _place(self, mark: Any) -> Place:
-        return Place(mark.line + 1, mark.column + 1, self._file)
+    def _place(self, mark: Any) -> Position:
+        return Position(mark.line + 1, mark.column + 1, self._file)
 
-    def _twice(self, place: Place, path: Path, before: Place) -> None:
+    def _twice(self, place: Position, path: Path, before: Position) -> None:
         what = f"this key is there already, in line {before.line}"
         if len(self._faults) < MAX_FAULTS:
             self._faults.append((place, path, what))
@@ -281,7 +281,7 @@ class _Builder:
             yield event
 
 
-def _put(node: Node, key: str, place: Place, child: Node) -> None:
+def _put(node: Node, key: str, place: Position, child: Node) -> None:
     node.value[key] = child.value
     node.keys[key] = place
     node.children[key] = child
@@ -293,19 +293,19 @@ def _check_size(node: Node) -> None:
         raise NotYamlError(node.place, f"with its aliases this has more than {MAX_VALUES} values")
 
 
-def _mergeable(node: Node, place: Place) -> list[Node]:
+def _mergeable(node: Node, place: Position) -> list[Node]:
     sources = [*node.children.values()] if isinstance(node.value, list) else [node]
     if not all(isinstance(source.value, dict) for source in sources):
         raise NotYamlError(place, "<< takes a mapping, or a list of mappings")
     return sources
 
 
-def _check_tag(event: Any, kind: str, place: Place) -> None:
+def _check_tag(event: Any, kind: str, place: Position) -> None:
     if event.tag not in (None, "!", f"{_PREFIX}{kind}"):
         raise NotYamlError(place, f"the tag {event.tag} has no meaning here")
 
 
-def _scalar(event: Any, place: Place) -> Any:
+def _scalar(event: Any, place: Position) -> Any:
     text: str = event.value
     if event.tag == f"{_PREFIX}str" or event.tag == "!" or (event.tag is None and event.style):
         return text

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Interval, Le, Lt
+from annotated_types import Ge, Gt, Interval, Le, Lt, MultipleOf
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ofapp.bridge.params.parameter import Parameter
 from ofapp.config.base import FaultsError, Path, similar
-from ofapp.config.document import Place
+from ofapp.config.document import Position
 
 SHOWN = 60
 """Characters of a value that are shown."""
@@ -27,15 +27,19 @@ SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """path: keys, and places in lists, with dots between; empty for the file as a whole."""
+    """path: keys, and places in lists, with dots between; empty for the file as a whole.
+
+    place: None for a file that cannot be read.
+    """
 
     file: str
-    place: Place
+    place: Position | None
     path: str
     what: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.place.line}:{self.place.column}"
+        at = self.place
+        where = self.file if at is None else f"{self.file}:{at.line}:{at.column}"
         return f"{where}: {self.path}: {self.what}" if self.path else f"{where}: {self.what}"
 
 
@@ -43,7 +47,7 @@ class ConfigError(Exception):
     """The file cannot be read or is not valid; the message has a line for each fault."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = sorted(faults, key=lambda fault: (fault.file, fault.place))
+        self.faults = sorted(faults, key=lambda fault: (fault.file, fault.place or Position()))
         super().__init__("\n".join(map(str, self.faults)))
 
 
@@ -136,22 +140,24 @@ def _list_example(given: Any, annotation: Any) -> str:
     return f", as in [{_shortened(', '.join(part.strip() for part in given.split(',')))}]"
 
 
-_BOUNDS = ("greater_than_equal", "less_than_equal", "greater_than", "less_than")
+_BOUNDS = ("greater_than_equal", "less_than_equal", "greater_than", "less_than", "multiple_of")
 
 
 def _bounds(metadata: list[Any]) -> str:
     low: Any = None
     high: Any = None
     above: Any = None
+    steps = ""
     for bound in metadata:
         low = bound.ge if isinstance(bound, Ge | Interval) and bound.ge is not None else low
         high = bound.le if isinstance(bound, Le | Interval) and bound.le is not None else high
         above = bound.gt if isinstance(bound, Gt | Interval) and bound.gt is not None else above
         high = bound.lt if isinstance(bound, Lt) else high
+        steps = f" in steps of {bound.multiple_of}" if isinstance(bound, MultipleOf) else steps
     if above is not None:
         return f" above {above}" + ("" if high is None else f", at most {high}")
     if low is not None and high is not None:
-        return f" from {low} to {high}"
+        return f" from {low} to {high}{steps}"
     return "" if low is None else f", at least {low}"
 
 

@@ -88,7 +88,8 @@ class Member(Model):
     )
     left: StrictBool = Field(
         False,
-        description="it is a member no more, and the members behind it keep their numbers",
+        description="it is a member no more; the members behind it keep their numbers, and the"
+        " bridge keeps the first one's datapath id",
     )
 
 
@@ -124,6 +125,11 @@ class Fabric(Model):
         description="carry VLAN tags inside frames, so that 802.1ad ones stay what they are; Open"
         " vSwitch's kernel datapath drops such frames",
     )
+
+    @property
+    def datapath_id(self) -> str:
+        """The datapath id of its bridge: the first member's, also if that has left."""
+        return next((member.bridge for member in self.members.values()), "")
 
     @property
     def present(self) -> dict[str, Member]:
@@ -166,14 +172,9 @@ def faults(
         if len(fabric.present) < 2 or len(fabric.members) > MOST_MEMBERS:
             what = f"must have 2 to {MOST_MEMBERS} members, not {len(fabric.present)}"
             yield (*path, "members"), what
-        for first, given in [*fabric.members.items()][:1]:
-            if given.left:
-                what = (
-                    f"the datapath id of {first} is that of the fabric's bridge: take its ports"
-                    " out of its switch instead, and leave it a member"
-                )
-                yield (*path, "members", first, "left"), what
-        for member, given in fabric.present.items():
+        for member, given in fabric.members.items():
+            if given.left and given.bridge != fabric.datapath_id:
+                continue
             other = switches.setdefault(given.bridge, f"{name}.{member}")
             if other != f"{name}.{member}":
                 what = f"{given.bridge} is the switch of {other} already"
@@ -198,8 +199,7 @@ def bridge_faults(
     """Errors in settings of a bridge, by its datapath id, if it is a fabric's."""
     inherited = frozenset(port for _, port in _ports(defaults))
     for name, fabric in fabrics.items():
-        first = next(iter(fabric.members.values()))
-        if int(first.bridge, 16) == datapath_id:
+        if fabric.datapath_id == f"{datapath_id:016x}":
             yield from _bridge((), bridge, name, fabric, inherited)
 
 
@@ -268,6 +268,27 @@ def _bridge(
             what = f"{port} is a link of fabric {name}, and no port of its bridge"
             yield (*path, *where), what
     yield from (((*path, *where), what) for where, what in _mirrors(bridge, fabric))
+    yield from (((*path, *where), what) for where, what in _states(bridge))
+    yield from (((*path, *where), what) for where, what in _suppressed(bridge))
+
+
+def _states(bridge: Bridge) -> Iterator[Fault]:
+    """Rules with states: the answer may enter at another member, which has not seen the opening."""
+    for name, rules in bridge.acls.items():
+        for number, rule in enumerate(rules):
+            if rule.match.state is not None:
+                what = "each switch tracks connections by itself, so a fabric has no rules with"
+                what += " states: leave out state, or use tcp_established"
+                yield ("acls", name, number, "match", "state"), what
+
+
+def _suppressed(bridge: Bridge) -> Iterator[Fault]:
+    """VLANs whose requests the switch would answer: a binding is known to one member alone."""
+    for vid, vlan in bridge.vlans.items():
+        for name in ("arp_suppress", "nd_suppress"):
+            if getattr(vlan, name):
+                what = f"only one member knows the binding of a host: leave out {name}"
+                yield ("vlans", vid, name), f"{what} in a fabric"
 
 
 def _mirrors(bridge: Bridge, fabric: Fabric) -> Iterator[Fault]:
@@ -282,16 +303,16 @@ def _mirrors(bridge: Bridge, fabric: Fabric) -> Iterator[Fault]:
         return f"{what}: copies do not cross a fabric, so give {others[0]} a separate mirror"
 
     for name, mirror in bridge.mirrors.items():
-        for way in ("ingress", "egress", "both"):
-            sources = getattr(mirror, way)
+        for direction in ("ingress", "egress", "both"):
+            sources = getattr(mirror, direction)
             if sources == "all":
                 at = (_members(mirror.to, bridge, fabric) or [""])[0]
                 what = f"copies do not cross a fabric: name the ports of {at}, not all"
-                yield ("mirrors", name, way), what
+                yield ("mirrors", name, direction), what
                 continue
             for source in sources:
                 if what := elsewhere(source, mirror.to):
-                    yield ("mirrors", name, way), what
+                    yield ("mirrors", name, direction), what
     for key, port in bridge.ports.items():
         for number, rule in enumerate(bridge.acls.get(port.acl or "", ())):
             if rule.mirror is not None and (what := elsewhere(key, rule.mirror)):
@@ -304,7 +325,7 @@ def _members(port: str, bridge: Bridge, fabric: Fabric) -> list[str]:
         members = (member.partition("/")[0] for member in bridge.lags[port].members)
         return [*dict.fromkeys(members)]
     if port == "LOCAL":
-        return [*fabric.members][:1]
+        return [name for name in [*fabric.members][:1] if name in fabric.present]
     pattern, slash, _ = port.partition("/")
     if not slash:
         return [*fabric.members] if is_pattern(port) else []

@@ -63,7 +63,7 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
         return self
 
     def params(self) -> LagParams:
-        """The core's value; FaultsError."""
+        """The core's value.  Raises FaultsError."""
         try:
             made = LagParams(self.members, **core_values(self, LagParams))
         except InputError as error:
@@ -74,5 +74,5 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
         return made
 
     def check(self) -> None:
-        """Make the core's value; FaultsError."""
+        """Make the core's value.  Raises FaultsError."""
         self.params()

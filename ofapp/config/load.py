@@ -20,7 +20,7 @@ from ofapp.common.yaml_text import yaml_text
 from ofapp.config import document
 from ofapp.config.base import Path as Keys
 from ofapp.config.bridge_key import bridge_key, canonical_bridges
-from ofapp.config.document import Document, NotYamlError, Place
+from ofapp.config.document import Document, NotYamlError, Position
 from ofapp.config.errors import ConfigError, Fault, Finding, findings
 from ofapp.config.model import Config
 
@@ -34,7 +34,10 @@ def drop_in_directory(path: Path) -> Path:
 
 
 def drop_ins(path: Path) -> list[Path]:
-    """The drop-ins of a configuration file, in the order in which they are read; OSError."""
+    """The drop-ins of a configuration file, in the order in which they are read.
+
+    Raises OSError.
+    """
     directory = drop_in_directory(path)
     try:
         names = os.listdir(directory)
@@ -59,8 +62,14 @@ def _signature(file: Path) -> tuple[int, int, int]:
 
 
 def load_config(path: Path | None) -> Config:
-    """The configuration in the file and its drop-ins, the defaults without one; ConfigError."""
-    return Config() if path is None else _validated(_load(path), str(path))
+    """The configuration in the file and its drop-ins, the defaults without one.
+
+    Raises ConfigError.
+    """
+    if path is None:
+        return Config()
+    read, data = _load(path)
+    return _validated(read, data, str(path))
 
 
 def merged_config(path: Path) -> bytes:
@@ -68,20 +77,18 @@ def merged_config(path: Path) -> bytes:
 
     Raises ConfigError if one of the files cannot be read or is not YAML.
     """
-    if not _drop_ins(path):
-        return _octets(path)
-    loaded = _load(path)
-    text = yaml_text(loaded.root.value)
-    return (text + ("...\n" if loaded.ends_marked else "")).encode()
+    return _load(path)[1] if _drop_ins(path) else _octets(path)
 
 
 def parse_config(data: bytes, file: str) -> Config:
     """The configuration in a file's bytes; ConfigError, with `file` as its name."""
-    return _validated(_document(data, file), file)
+    return _validated(_document(data, file), data, file)
 
 
-def _load(path: Path) -> Document:
-    read = _document(_octets(path), str(path))
+def _load(path: Path) -> tuple[Document, bytes]:
+    """The document of a file and its drop-ins, and its octets: see `merged_config`."""
+    data = _octets(path)
+    read = _document(data, str(path))
     for drop_in in _drop_ins(path):
         over = _document(_octets(drop_in), str(drop_in))
         if not isinstance(over.root.value, dict):
@@ -89,7 +96,9 @@ def _load(path: Path) -> Document:
             raise ConfigError([Fault(str(drop_in), over.root.place, "", what)])
         if isinstance(read.root.value, dict):
             read = document.merged(read, over, _same)
-    return read
+    if read.drop_ins:
+        data = (yaml_text(read.root.value) + ("...\n" if read.ends_marked else "")).encode()
+    return read, data
 
 
 def _drop_ins(path: Path) -> list[Path]:
@@ -107,7 +116,7 @@ def _octets(path: Path) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError) -> ConfigError:
-    return ConfigError([Fault(str(path), Place(), "", error.strerror or str(error))])
+    return ConfigError([Fault(str(path), None, "", f"cannot be read: {error.strerror or error}")])
 
 
 def _document(data: bytes, file: str) -> Document:
@@ -122,7 +131,7 @@ def _same(path: Keys) -> Keys:
     return ("bridges", _key(str(path[1]))) if len(path) == 2 and path[0] == "bridges" else path
 
 
-def _validated(read: Document, file: str) -> Config:
+def _validated(read: Document, data: bytes, file: str) -> Config:
     faults = [Fault(place.file, place, _text(path), what) for place, path, what in read.faults]
     values = read.root.value
     wrong: list[Finding] = []
@@ -138,20 +147,20 @@ def _validated(read: Document, file: str) -> Config:
     faults += [_fault(file, read, finding) for finding in wrong]
     if faults:
         raise ConfigError(faults)
-    config.came_from(read.ends_marked, read.drop_ins)
+    config.came_from(read.ends_marked, read.drop_ins, data)
     return config
 
 
 def _decoded(data: bytes) -> str:
     if len(data) > document.MAX_BYTES:
-        raise NotYamlError(Place(), f"the file is larger than {document.MAX_BYTES >> 20} MiB")
+        raise NotYamlError(Position(), f"the file is larger than {document.MAX_BYTES >> 20} MiB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         what = f"byte {data[error.start]:#04x} is not UTF-8"
-        raise NotYamlError(Place(line, column), what) from None
+        raise NotYamlError(Position(line, column), what) from None
 
 
 def _rest(values: Any, wrong: list[Finding]) -> list[Finding]:

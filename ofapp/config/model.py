@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, model_validator
@@ -15,10 +16,18 @@ from ofapp.config.base import FaultsError, Flag, Model, Number
 from ofapp.config.bridge import Bridge, BridgeSettings
 from ofapp.config.bridge_key import ID, canonical_bridges
 from ofapp.config.cluster import Cluster
+from ofapp.config.notify import Notify
 from ofapp.host_setup.model import DeployConfig
 
 TcpPort = Annotated[StrictInt, Field(ge=1, le=65535)]
 Host = Annotated[StrictStr, Field(min_length=1, max_length=255)]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The octets of a file; configurations are compared by their values alone."""
+
+    data: bytes = field(default=b"", compare=False)
 
 
 class ApiTls(Model):
@@ -93,14 +102,19 @@ class Config(Model):
     deploy: DeployConfig | None = Field(
         None, description="input of `ofapp deploy`; the controller does not read it"
     )
+    notify: Notify | None = Field(
+        None, description="webhook for problems that begin or end; without it nothing is sent"
+    )
     watch: Flag = Field(False, description="reload this file whenever it changes")
     forget_after: Annotated[Number, Field(ge=0, le=31_536_000)] = Field(
-        86400, description="seconds until a bridge whose switch is away is forgotten, 0 = never"
+        86400,
+        description="seconds until a bridge whose switch is disconnected is forgotten, 0 = never",
     )
 
     _effective: dict[str | None, Bridge] = PrivateAttr(default_factory=dict)
     _ends_marked: bool = PrivateAttr(False)
     _drop_ins: tuple[str, ...] = PrivateAttr(())
+    _source: Source = PrivateAttr(Source())
 
     @field_validator("bridges", mode="before")
     @classmethod
@@ -132,25 +146,22 @@ class Config(Model):
 
         A fabric's is not about a switch that happens to have its name.
         """
-        fabric, _, member = self.role(datapath_id).partition("/")
-        if fabric:
-            first = next(iter(self.fabrics[fabric].members))
-            return [fabric] if member == first and fabric in self.bridges else []
+        if role := self.role(datapath_id):
+            return [role] if role in self.fabrics and role in self.bridges else []
         own = (f"{datapath_id:016x}", name)
         return [key for key in own if key in self.bridges and key not in self.fabrics]
 
     def role(self, datapath_id: int) -> str:
-        """The place of a switch in a fabric, as in `pod/s1`; empty for others."""
+        """The fabric whose bridge this is, or the place of a switch in one, as in `pod/s2`; empty
+        for others."""
         own = f"{datapath_id:016x}"
-        return next(
-            (
-                f"{name}/{member}"
-                for name, fabric in self.fabrics.items()
-                for member, given in fabric.members.items()
-                if given.bridge == own and not given.left
-            ),
-            "",
-        )
+        for name, known in self.fabrics.items():
+            if known.datapath_id == own:
+                return name
+            for member, given in known.present.items():
+                if given.bridge == own:
+                    return f"{name}/{member}"
+        return ""
 
     def bridge(self, datapath_id: int, name: str | None = None) -> Bridge:
         """Return the effective settings of a bridge; an entry by id precedes one by name."""
@@ -171,9 +182,15 @@ class Config(Model):
         """The drop-ins that were read after the file, in their order."""
         return self._drop_ins
 
-    def came_from(self, ends_marked: bool, drop_ins: tuple[str, ...]) -> None:
-        """Note how the file ends, and which drop-ins were read after it."""
+    @property
+    def source(self) -> bytes:
+        """The file that was read, with its drop-ins as one document; empty without a file."""
+        return self._source.data
+
+    def came_from(self, ends_marked: bool, drop_ins: tuple[str, ...], source: bytes) -> None:
+        """Note how the file ends, which drop-ins were read after it, and the whole document."""
         self._ends_marked, self._drop_ins = ends_marked, drop_ins
+        self._source = Source(source)
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about valid settings that may have surprising effects."""
@@ -204,6 +221,6 @@ def json_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "ofapp.yaml"
     for section in (schema, *schema.get("$defs", {}).values()):
-        for field in section.get("properties", {}).values():
-            field.pop("title", None)
+        for own in section.get("properties", {}).values():
+            own.pop("title", None)
     return schema

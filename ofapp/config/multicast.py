@@ -70,7 +70,7 @@ class MulticastBridge(MulticastSettings):
         return self.vlans.get(vid) or MulticastVlan()
 
     def check(self) -> None:
-        """Make the core's values, on or off; ParamError."""
+        """Make the core's values, on or off.  Raises ParamError."""
         self._params()
         self.vlan_params()
 
@@ -107,7 +107,7 @@ class MulticastPort(fields_of(PortParams), Model):  # type: ignore[misc]
         return PortParams(**core_values(self, PortParams), vlans=vlans)
 
     def check(self) -> None:
-        """Make the core's value; ParamError."""
+        """Make the core's value.  Raises ParamError."""
         self.params()
 
 

@@ -21,11 +21,11 @@ _WHOLE = ("vlan",)
 
 
 def patched(bridge: Bridge, given: Mapping[str, Any], numbers: Numbers) -> Bridge:
-    """The settings of a bridge with those that are given, null for a default; FaultsError.
+    """The settings of a bridge with those that are given, null for a default.  Raises FaultsError.
 
     bridge: its effective form.  Lists and the VLANs of a port are replaced as a whole.  A port that
     the bridge has no section for starts with the settings of the patterns that fit it.
-    numbers: of the present ports, by name.
+    numbers: numbers of the present ports, by name.
     """
     faults: list[tuple[Path, str]] = []
     if entries := [name for name in ENTRIES if name in given]:

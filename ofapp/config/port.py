@@ -39,7 +39,7 @@ from ofapp.config.stp import StpPort
 from ofapp.config.trust import with_preset, without_preset
 
 Vids = Callable[[int | str], int]
-"""The VID of a VLAN that is given by VID or by name; KeyError."""
+"""The VID of a VLAN that is given by VID or by name.  Raises KeyError."""
 
 _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 

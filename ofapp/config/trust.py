@@ -17,6 +17,7 @@ _CHECKED = {
     "nd_inspection": True,
     "dhcp_server": False,
     "router": False,
+    "ethertypes": "ip",
     "max_bindings": 16,
 }
 
@@ -34,8 +35,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 GUESTS are the words for ports whose hosts may be hostile.
 
-admin_edge: a guest's port forwards at once, and not after the three seconds of auto_edge; the first
-BPDU, also one of this bridge that comes back, closes it.
+admin_edge: a guest's port forwards after 50 ms, and not after the three seconds of auto_edge; the
+first BPDU, also one of this bridge that comes back, closes it.
 max_bindings: one guest's addresses, with a week of daily privacy addresses (RFC 8981 3.8).
 learn: nothing that acts while it only reports: BPDU guard would close the port, and storm control
 would drop.  uplink: the defaults, by which servers and routers are trusted.

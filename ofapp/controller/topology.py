@@ -14,16 +14,18 @@ configured as a link: then the LLDP received there is trusted. All others are ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from ofapp.bridge import stp
-from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import MAC_CHASSIS
+from ofapp.bridge.queries import all_ports, switch_ports
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK
+from ofapp.common import hub
 
 
 class End(NamedTuple):
@@ -38,7 +40,8 @@ class End(NamedTuple):
 class Surroundings:
     """A bridge's knowledge of its neighbourhood.
 
-    tree: None without spanning tree.  names: of its ports and those of its switch, by number.
+    tree: None without spanning tree.
+    names: names of bridge ports and switch ports, by port number.
     members: number of the aggregation's port on the bridge, by number of the member port.
     """
 
@@ -64,9 +67,21 @@ def surroundings(bridge: Bridge, connected: bool, now: float) -> Surroundings:
         address=bridge.address,
         tree=bridge.stp.around(),
         agents=bridge.lldp.status(now),
-        names={port.number: port.name for port in (*physical, *bridge.ports)},
+        names={port.number: port.name for port in all_ports(bridge)},
         members={number: port.number for number, port in folded.items() if port is not None},
     )
+
+
+def around(bridges: Mapping[int, Bridge], connected: Container[int]) -> list[Surroundings]:
+    """Surroundings of bridges, by datapath id; other greenlets run in between.
+
+    connected: datapath ids of connected switches.
+    """
+    result = []
+    for datapath_id, bridge in sorted(bridges.items()):
+        result.append(surroundings(bridge, datapath_id in connected, time.monotonic()))
+        hub.sleep(0)
+    return result
 
 
 Source = Literal["lldp", "stp"]
@@ -126,6 +141,11 @@ def topology(bridges: Iterable[Surroundings]) -> Topology:
     neighbours = [*spanning.neighbours(), *discovered.neighbours()]
     ordered = [links[ends] for ends in sorted(links)]
     return Topology(trees, ordered, sorted(neighbours, key=lambda neighbour: neighbour.at))
+
+
+def link_ends(bridges: Iterable[Surroundings]) -> set[End]:
+    """The ports that lead from one of these bridges to another."""
+    return {end for link in topology(bridges).links for end in (link.a, link.b)}
 
 
 class _Trees:

@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
 
-from ofapp.common.assets import read_asset
+from ofapp.common.assets import PACKED, read_asset
 from ofapp.docs.markdown import Page
 
 INDEX = "index"
@@ -24,7 +24,7 @@ SEARCH = "sections.js"
 """The text of all sections, for the search."""
 
 _ROOT = files(__name__.rpartition(".")[0])
-_ELSEWHERE = {"pipeline": files("ofapp.openflow.pipeline") / "PIPELINE.md"}
+_ELSEWHERE = {"pipeline": (files("ofapp.openflow.pipeline"), "PIPELINE.md")}
 """Pages that are not in `pages/`."""
 _FOLDERS = {
     "style.css": _ROOT / "assets",
@@ -43,16 +43,23 @@ class Chapter:
     pages: tuple[str, ...]
 
 
-def sources() -> dict[str, Traversable]:
-    """The Markdown files, by the name of their page."""
-    here = (item for item in (_ROOT / "pages").iterdir() if item.name.endswith(".md"))
-    return {item.name.removesuffix(".md"): item for item in here} | _ELSEWHERE
+def sources() -> dict[str, tuple[Traversable, str]]:
+    """The Markdown files by the name of their page, each as its folder and its name."""
+    folder = _ROOT / "pages"
+    here = (item.name.removesuffix(PACKED) for item in folder.iterdir())
+    pages = {each.removesuffix(".md"): (folder, each) for each in here if each.endswith(".md")}
+    return pages | _ELSEWHERE
+
+
+def text(name: str) -> str:
+    """The Markdown of a page.  Raises KeyError when there is none of this name."""
+    return read_asset(*sources()[name]).decode()
 
 
 @cache
 def page(name: str) -> Page:
     """A page, parsed once. Raises KeyError when there is none of this name."""
-    return Page(sources()[name].read_text("utf-8"))
+    return Page(text(name))
 
 
 @cache
@@ -174,6 +181,10 @@ _PAGE = """<!DOCTYPE html>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <a class="brand" href="index.html">ofapp</a>
+<nav class="network" aria-label="The network" hidden>
+<a href="../#/problems">Problems</a> <a href="../#/map">Map</a> <a href="../#/switches">Switches</a>
+<a href="../#/hosts">Hosts</a> <a href="../#/events">Events</a> <a href="../docs">API</a>
+</nav>
 <form role="search" hidden>
 <input id="query" type="search" placeholder="Search ( / )" aria-label="Search the documentation"
  aria-controls="found" autocomplete="off" spellcheck="false" maxlength="100">

@@ -15,8 +15,7 @@ from ofapp.fabric_setup.journal import Changed, Journal, Store
 from ofapp.fabric_setup.observe import SwitchError, observe, run
 from ofapp.fabric_setup.plan import Plan, plan
 from ofapp.fabric_setup.settings import Phase, Switch
-from ofapp.host_setup import watcher
-from ofapp.host_setup.change import SLACK_SECONDS, Progress, RecoverError, reversible
+from ofapp.host_setup.change import SLACK_SECONDS, Progress, RecoverError, reversible, undo
 from ofapp.host_setup.journal import JournalError, Records, State, boot_id, now
 
 SETTLING = 10.0
@@ -40,7 +39,7 @@ class Target:
 def targets(
     params: FabricParams, databases: Iterable[str], controllers: tuple[str, ...]
 ) -> list[Target]:
-    """Find the members' bridges in these databases and plan for each; SwitchError.
+    """Find the members' bridges in these databases and plan for each.  Raises SwitchError.
 
     Members that are in none of them are left out.
     """
@@ -49,7 +48,7 @@ def targets(
         for switch in observe(database):
             known.setdefault(switch.datapath_id, (database, switch))
     found = []
-    for member in params.members:
+    for member in params.present.values():
         if (there := known.get(f"{member.datapath_id:016x}")) is not None:
             database, switch = there
             found.append(Target(member, plan(params, member, switch, controllers), database))
@@ -111,13 +110,7 @@ def revert(store: Store, name: str, progress: Progress) -> None:
         journal = store.read(name)
         if journal is None:
             raise JournalError(f"nothing is applied for {name} (no journal in {store.directory})")
-        journal = replace(
-            journal, state=State.REVERTING, boot=boot_id(), process=os.getpid(), reason="reverted"
-        )
-        journal = replace(journal, deadline=now() + SLACK_SECONDS)
-        store.write(journal)
-        watcher.start(store, name)
-        put_back(store, journal, progress)
+        undo(store, journal, put_back, SLACK_SECONDS, progress)
 
 
 def _begin(earlier: Journal | None, name: str, chosen: Sequence[Target], within: float) -> Journal:

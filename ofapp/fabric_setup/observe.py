@@ -29,7 +29,7 @@ class SwitchError(StepError):
 
 
 def run(database: str, words: Words) -> str:
-    """The output of ovs-vsctl, when ovs-vswitchd has taken the change in; SwitchError."""
+    """The output of ovs-vsctl, when ovs-vswitchd has taken the change in.  Raises SwitchError."""
     command = ["ovs-vsctl", f"--timeout={SECONDS}", f"--db={database}", *words]
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -42,7 +42,7 @@ def run(database: str, words: Words) -> str:
 
 
 def observe(database: str) -> list[Switch]:
-    """All bridges of an Open vSwitch; SwitchError."""
+    """All bridges of an Open vSwitch.  Raises SwitchError."""
     interfaces = {row["_uuid"]: row for row in _rows(database, "Interface", _INTERFACE)}
     ports = {row["_uuid"]: row for row in _rows(database, "Port", ("_uuid", "name", "interfaces"))}
     controllers = {

@@ -149,7 +149,7 @@ def _problems(
         )
     for link in links:
         if link.error:
-            yield Problem(f"Open vSwitch cannot use {link.name}: {link.error}", "mend that first")
+            yield Problem(f"Open vSwitch cannot use {link.name}: {link.error}", "fix that first")
         if link.bonded:
             yield Problem(
                 f"{link.name} is in a bond, and every link of a fabric is a port by itself",

@@ -1,13 +1,19 @@
-"""A change with a way back: `ofapp deploy apply` and `ofapp fabric apply` alike."""
+"""A change with a way back: `ofapp deploy apply` and `ofapp fabric apply` alike.
+
+Journal, watcher, confirmation and revert are the same for both.  The way back itself differs.  That
+of a host is planned from what is found then (`recover.put_back`), as routes and addresses change
+beside it.  That of a fabric's switches is the values of before (`fabric_setup.apply.put_back`).
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from ofapp.host_setup import watcher
-from ofapp.host_setup.journal import JournalError, R, Records, State, now
+from ofapp.host_setup.journal import JournalError, R, Records, State, boot_id, now
 
 SLACK_SECONDS = 60.0
 """For the steps themselves: a process that takes longer hangs."""
@@ -16,7 +22,7 @@ Progress = Callable[[int, object], None]
 """Called before each step, with its number from 0."""
 
 PutBack = Callable[[Records[R], R, Progress | None], None]
-"""Undoes the change of a record, whose lock is held; RecoverError."""
+"""Undoes the change of a record, whose lock is held.  Raises RecoverError."""
 
 
 class StepError(Exception):
@@ -59,3 +65,23 @@ def reversible(
     else:
         ended = replace(record, state=State.APPLIED, deadline=now() + confirm_within)
     store.write(replace(ended, step=""))
+
+
+def undo(
+    store: Records[R], record: R, put_back: PutBack[R], seconds: float, progress: Progress
+) -> None:
+    """Undo all that a record has; its lock is held.  Raises JournalError and RecoverError.
+
+    seconds: how long it may take; after that the watcher takes over.
+    """
+    record = replace(
+        record,
+        state=State.REVERTING,
+        boot=boot_id(),
+        process=os.getpid(),
+        deadline=now() + seconds,
+        reason="reverted",
+    )
+    store.write(record)
+    watcher.start(store, record.bridge)
+    put_back(store, record, progress)

@@ -7,7 +7,7 @@ import socket
 import urllib.error
 import urllib.request
 
-from ofapp.common.places import API_SOCKET, API_URL, answers
+from ofapp.common.api_address import API_SOCKET, API_URL, answers
 
 UNIX = "unix:"
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ofapp.host_setup.finding import Finding
 from ofapp.host_setup.lagfile import advice
@@ -36,7 +36,7 @@ def aggregations(host: Host, bridge: Bridge, lags: Sequence[Json]) -> Iterator[F
             yield from _presence(host, bridge, lag, member)
             yield from _cut(bridge, lag, member)
             yield from _swallowed(bridge, lag, member)
-        yield from _alike(bridge, lag)
+        yield from _alike(host, bridge, lag)
         if lag["lacp"] != "off":
             yield from _partners(lag)
             for member in lag["members"]:
@@ -104,32 +104,51 @@ def _swallowed(bridge: Bridge, lag: Json, member: Json) -> Iterator[Finding]:
     )
 
 
-def _alike(bridge: Bridge, lag: Json) -> Iterator[Finding]:
+class _Speed(NamedTuple):
+    """The speed of a member.  source: where it is known from."""
+
+    name: str
+    mbps: int
+    half_duplex: bool
+    source: str
+
+
+def _speed(host: Host, bridge: Bridge, name: str) -> _Speed | None:
+    """The speed of a member, by ethtool or else by Open vSwitch; None if it is not known."""
+    link = host.link(name)
+    if link is not None and link.speed_mbps is not None:
+        return _Speed(name, link.speed_mbps, link.half_duplex, "ethtool")
+    port = bridge.port_of(name)
+    end = None if port is None else port.end(name)
+    if end is None or end.speed is None:
+        return None
+    return _Speed(name, end.speed // 1_000_000, end.half_duplex, "Open vSwitch")
+
+
+def _alike(host: Host, bridge: Bridge, lag: Json) -> Iterator[Finding]:
     """Members of other speed than most, and with half duplex, are not used together with LACP."""
-    known = [
-        (name, end)
-        for member in lag["members"]
-        if (port := bridge.port_of(name := member["name"])) and (end := port.end(name))
-    ]
-    for name, end in known:
-        if end.half_duplex:
+    found = [_speed(host, bridge, member["name"]) for member in lag["members"]]
+    known = [speed for speed in found if speed is not None]
+    for each in known:
+        if each.half_duplex:
             yield Finding(
-                name,
-                f"has half duplex, and {STANDARD} aggregates full duplex links alone",
-                "have both ends negotiate: ethtool -s " + name + " autoneg on",
+                each.name,
+                f"has half duplex (by {each.source}), and {STANDARD} aggregates full duplex links"
+                " alone",
+                f"have both ends negotiate: ethtool -s {each.name} autoneg on",
                 fatal=False,
             )
-    speeds = Counter(end.speed for _, end in known if end.speed)
+    speeds = Counter(each.mbps for each in known)
     if len(speeds) < 2:
         return
     usual = max(speeds, key=lambda speed: (speeds[speed], speed))
-    for name, end in known:
-        if end.speed and end.speed != usual:
+    for each in known:
+        if each.mbps != usual:
             yield Finding(
-                name,
-                f"has {end.speed // 1_000_000} Mbit/s and other members of {lag['name']}"
-                f" {usual // 1_000_000}: links of one speed alone are used together",
-                f"see its cable and its far end: ethtool {name}",
+                each.name,
+                f"has {each.mbps} Mbit/s (by {each.source}) and other members of {lag['name']}"
+                f" {usual}: links of one speed alone are used together",
+                f"see its cable and its far end: ethtool {each.name}",
                 fatal=False,
             )
 

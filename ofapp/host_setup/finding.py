@@ -22,11 +22,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The same problem at one or more places; with several, the texts have PLACE for the name."""
+    """The same problem at one or more places.
+
+    problem: with several places, PLACE stands for the name; fixes: what to type or do, each once.
+    """
 
     places: tuple[str, ...]
     problem: str
-    fix: str
+    fixes: tuple[str, ...]
     fatal: bool
 
 
@@ -37,10 +40,11 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
         key = _general(finding.problem, finding), _general(finding.fix, finding), finding.fatal
         alike.setdefault(key, []).append(finding)
     groups = []
-    for (problem, fix, fatal), group in alike.items():
+    for (problem, _, fatal), group in alike.items():
         if len(group) == 1:
-            problem, fix = group[0].problem, group[0].fix
-        groups.append(Group(tuple(one.where for one in group), problem, fix, fatal))
+            problem = group[0].problem
+        fixes = tuple(dict.fromkeys(one.fix for one in group))
+        groups.append(Group(tuple(one.where for one in group), problem, fixes, fatal))
     return groups
 
 

@@ -144,7 +144,7 @@ class Records(Generic[R]):
             raise JournalError(f"{path} is not a journal of this version of ofapp") from None
 
     def write(self, journal: R) -> None:
-        """Have it on disk; JournalError."""
+        """Have it on disk.  Raises JournalError."""
         path = self._path(journal.bridge)
         draft = path.with_suffix(".new")
         try:

@@ -51,6 +51,7 @@ def link(
         addresses=addresses,
         routes=tuple(route for route in routes if not made_by_kernel(route, addresses)),
     )
+    speed, half_duplex = _speed(name)
     return Link(
         state,
         index=message["index"],
@@ -61,6 +62,8 @@ def link(
         loopback=bool(flags & IFF_LOOPBACK),
         promiscuous=bool(flags & IFF_PROMISC or message.get("promiscuity")),
         master=master,
+        speed_mbps=speed,
+        half_duplex=half_duplex,
         checksums_later=bool(_on(CHECKSUMS, name)),
         other_end=None if message.get("link_netnsid") is not None else message.get("link"),
         odd_routes=odd,
@@ -164,6 +167,15 @@ def _on(names: tuple[str, ...], link: str) -> tuple[str, ...]:
     return ()
 
 
+def _speed(link: str) -> tuple[int | None, bool]:
+    """The speed in Mbit/s, None if it is not known, and whether the link is at half duplex."""
+    with suppress(Exception), _ethtool() as ethtool:
+        mode: Any = ethtool.get_link_mode(link)
+        known = isinstance(mode.speed, int) and mode.speed not in NO_SPEED
+        return mode.speed if known else None, known and mode.duplex == "Half"
+    return None, False
+
+
 @contextmanager
 def _ethtool() -> Iterator[Ethtool]:
     ethtool = Ethtool()
@@ -171,6 +183,10 @@ def _ethtool() -> Iterator[Ethtool]:
         yield ethtool
     finally:
         ethtool.close()
+
+
+NO_SPEED = 0, 0xFFFF, 0xFFFF_FFFF
+"""Values of an unknown speed (SPEED_UNKNOWN of ethtool, which has 16 bits in its old form)."""
 
 
 def _time(seconds: int) -> int | None:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
-from ofapp.common.places import API_URL
+from ofapp.common.api_address import API_URL
 
 IFNAMSIZ = 15  # bytes of an interface's name
 LOCAL_CONTROLLER = "tcp:127.0.0.1:6653"

@@ -319,8 +319,15 @@ def _bond(row: Row) -> Bond:
     return Bond(tuple(names), _first(row.bond_mode) or "active-backup")
 
 
+_HALF = (10_000_000, 100_000_000, 1_000_000_000)
+"""Bit/s at which Open vSwitch knows half duplex.  It says half for 2.5, 5, 20, 25, 50, 200 and 400
+Gbit/s as well, for which it has no bit.
+"""
+
+
 def _end(row: Row) -> End:
-    return End(row.name, _first(row.link_speed), _first(row.duplex) == "half")
+    speed = _first(row.link_speed)
+    return End(row.name, speed, _first(row.duplex) == "half" and speed in _HALF)
 
 
 def _controller(row: Row) -> Controller:

@@ -5,14 +5,12 @@ All of it is done again without harm: each looks at the host and does what is st
 
 from __future__ import annotations
 
-import os
 from contextlib import closing, suppress
 from dataclasses import replace
 
-from ofapp.host_setup import watcher
-from ofapp.host_setup.change import Progress, RecoverError, StepError
+from ofapp.host_setup.change import Progress, RecoverError, StepError, undo
 from ofapp.host_setup.execute import Executor
-from ofapp.host_setup.journal import Journal, JournalError, R, Records, State, Store, boot_id, now
+from ofapp.host_setup.journal import Journal, JournalError, R, Records, State, Store, boot_id
 from ofapp.host_setup.netlink import Netlink
 from ofapp.host_setup.observe import observe
 from ofapp.host_setup.plan import foreign_ports, steps_towards
@@ -63,19 +61,9 @@ def revert(store: Store, bridge: str, progress: Progress) -> tuple[str, ...]:
             host = observe(kernel, journal.database, journal.file)
         if host.switch.problem is not None:
             raise JournalError(f"Open vSwitch does not run: {host.switch.problem}")
-        journal = replace(
-            journal,
-            state=State.REVERTING,
-            fallback=returned_layout(host, journal.origin, journal.left_of_deployed),
-            boot=boot_id(),
-            process=os.getpid(),
-            deadline=now() + REVERT_SECONDS,
-            previous=None,
-            reason="reverted",
-        )
-        store.write(journal)
-        watcher.start(store, bridge)
-        put_back(store, journal, progress)
+        layout = returned_layout(host, journal.origin, journal.left_of_deployed)
+        journal = replace(journal, fallback=layout, previous=None)
+        undo(store, journal, put_back, REVERT_SECONDS, progress)
     return foreign_ports(host, bridge)
 
 

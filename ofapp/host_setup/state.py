@@ -12,7 +12,6 @@ from socket import AF_INET, AF_INET6
 
 KERNEL, RA = 2, 9  # RTPROT_*
 NO_PREFIX_ROUTE = 0x200  # IFA_F_NOPREFIXROUTE
-SCOPE_LINK = 253
 
 Pairs = tuple[tuple[str, str], ...]
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -122,6 +121,8 @@ class Link:
     loopback: bool = False
     promiscuous: bool = False
     checksums_later: bool = False  # it leaves checksums to hardware, which a veth has not
+    speed_mbps: int | None = None  # by ethtool; None where the driver does not report it
+    half_duplex: bool = False  # by ethtool
     other_end: int | None = None  # index of a veth's other end, if that is on this host
     master: str | None = None
     odd_routes: tuple[str, ...] = ()  # over several links, with encapsulation: not to be moved

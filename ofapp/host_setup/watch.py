@@ -42,10 +42,10 @@ def _look(store: Records[R], bridge: str, put_back: PutBack[R]) -> bool:
                 _end(store, journal)
             time.sleep(LOOK_SECONDS)
     except RecoverError as error:
-        _log(f"not yet: {error}")
+        log(f"not yet: {error}")
         time.sleep(RETRY_SECONDS)
     except Exception:  # any error: no other process brings the host back
-        _log(traceback.format_exc())
+        log(traceback.format_exc())
         time.sleep(RETRY_SECONDS)
     return True
 
@@ -55,9 +55,9 @@ def _take_over(store: Records[R], bridge: str, put_back: PutBack[R]) -> bool:
     with suppress(JournalError), store.lock(bridge):
         left = unfinished(store, bridge)
         if left is not None:
-            _log(f"putting {bridge} back: {left.reason}")
-            put_back(store, left, lambda _, step: _log(f"  {step}"))
-            _log(f"{bridge} is as it was before")
+            log(f"putting {bridge} back: {left.reason}")
+            put_back(store, left, lambda _, step: log(f"  {step}"))
+            log(f"{bridge} is as it was before")
         return True
     return False
 
@@ -68,13 +68,13 @@ def _end(store: Records[R], journal: R) -> None:
         handle = os.pidfd_open(journal.process)
         try:
             if store.holds_lock(journal.bridge, journal.process):
-                _log(f"process {journal.process} hangs at step {journal.step}: killed")
+                log(f"process {journal.process} hangs at step {journal.step}: killed")
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
         finally:
             os.close(handle)
 
 
-def _log(text: str) -> None:
+def log(text: str) -> None:
     lines = "\n  ".join(map(printable, text.splitlines()))  # several of a traceback alone
     print(time.strftime("%Y-%m-%d %H:%M:%S"), lines, flush=True)
 

@@ -23,7 +23,7 @@ _PACKAGES = str(Path(ofapp.__file__).resolve().parents[1])  # also of a checkout
 
 
 def start(store: Records[R], bridge: str) -> None:
-    """Have a watcher for the bridge's journal, which is written already; JournalError."""
+    """Have a watcher for the bridge's journal, which is written already.  Raises JournalError."""
     ready = store.ready_path(bridge)
     ready.unlink(missing_ok=True)
     words = [sys.executable, "-m", store.program, str(store.directory.resolve()), bridge]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ofapp.api.http import unix_socket as local
 from ofapp.api.http.events import API_INSECURE, API_NO_TOKENS, OPENFLOW_INSECURE
-from ofapp.api.http.server import Place, is_loopback
+from ofapp.api.http.server import ApiAddress, is_loopback
 from ofapp.api.http.tls import TlsFiles
 from ofapp.bridge.event import Event
 from ofapp.controller.access import Access, Rules
@@ -39,13 +39,20 @@ def check() -> None:
         )
 
 
-def place() -> Place:
+def place() -> ApiAddress:
     """Return the address of the REST API."""
     tls = None
     if CONF.api_cert:
         authority = Path(CONF.api_client_ca) if CONF.api_client_ca else None
         tls = TlsFiles(Path(CONF.api_privkey), Path(CONF.api_cert), authority)
-    return Place(CONF.wsapi_host, CONF.wsapi_port, tls, _socket())
+    site = Path(CONF.state_dir).absolute() / "site"
+    return ApiAddress(CONF.wsapi_host, CONF.wsapi_port, tls, _socket(), site)
+
+
+def certificates(etcd: Path | None) -> dict[str, Path]:
+    """The files of this controller's certificates, by use.  etcd: that of etcd's client."""
+    given = {"the REST API": CONF.api_cert, "OpenFlow": CONF.ctl_cert, "etcd's client": etcd}
+    return {use: Path(file) for use, file in given.items() if file}
 
 
 def rules() -> Rules:

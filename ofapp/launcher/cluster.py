@@ -46,7 +46,7 @@ MOST_PASSWORD = 4096
 class ClusterSettings:
     """Settings of the file and the command line.  member: this member's name.
 
-    ca, cert, key: files for TLS with etcd, None without it; password: of etcd's user.
+    ca, cert, key: files for TLS with etcd, None without it; password: password of etcd's user.
     """
 
     cluster: ClusterSection
@@ -60,7 +60,7 @@ class ClusterSettings:
 def settings(filed: ClusterSection | None, directory: Path) -> ClusterSettings | None:
     """Read and check the settings; None without a cluster.  StartError if they are invalid.
 
-    directory: of the file; its paths are relative to it.
+    directory: directory of the file; its paths are relative to it.
     """
     if CONF.cluster is None and filed is None:
         if CONF.member is not None:
@@ -109,7 +109,7 @@ class Joined(NamedTuple):
 
 
 def join(settings: ClusterSettings, directory: Path, emit: Emit) -> Joined:
-    """Become a member; EtcdError."""
+    """Become a member.  Raises EtcdError."""
     from ofapp.controller.cluster.cluster import Cluster, Membership
     from ofapp.controller.cluster.etcd.gateway import Access, Gateway
     from ofapp.controller.cluster.etcd.guard import GuardedEtcd
@@ -154,11 +154,11 @@ def _wait_for_etcd(history: History, emit: Emit) -> None:
 
 def surface(settings: ClusterSettings, member: Cluster) -> Surface:
     """The API's view of the cluster; StartError if other members could not reach this one."""
-    from ofapp.controller.cluster.peers.surface import Place, Surface
+    from ofapp.controller.cluster.peers.surface import PeerListener, Surface
 
     listen = settings.cluster.listen
     host, port = split_listener(listen) if listen else (_towards(settings.cluster.etcd), 0)
-    return Surface(member, Place(host, port))
+    return Surface(member, PeerListener(host, port))
 
 
 def _towards(endpoints: Iterable[str]) -> str:

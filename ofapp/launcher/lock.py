@@ -24,7 +24,7 @@ class LockedError(Exception):
 
 
 def lock(directory: Path) -> IO[str] | None:
-    """Lock the directory while the returned file is open; LockedError.
+    """Lock the directory while the returned file is open.  Raises LockedError.
 
     Returns None and logs a warning if the file system has no locks, or is read-only.
     """

@@ -83,7 +83,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class JournalHandler(logging.Handler):
-    """Lines with a priority and fields.  address: of the journal's socket."""
+    """Lines with a priority and fields.  address: address of the journal's socket."""
 
     def __init__(self, address: str = JOURNAL) -> None:
         super().__init__()

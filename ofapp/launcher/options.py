@@ -124,8 +124,8 @@ _OWN = [
     cfg.BoolOpt(
         "record",
         default=False,
-        help="record the inputs and effects of all bridges in memory, at most 32 MiB, for `ofapp"
-        " record` and `ofapp replay`",
+        help="record the inputs and effects of all bridges in memory, at most 40 MiB, for `ofapp"
+        " record`, `ofapp replay` and `ofapp support`",
     ),
     cfg.StrOpt(
         "log-format",

@@ -55,13 +55,13 @@ def watch(status: Callable[[], str]) -> None:
     if not os.environ.get("NOTIFY_SOCKET"):
         return
     faulthandler.enable()  # SIGABRT, with which systemd ends a silent process, tells where it was
-    pause = min(STATUS_SECONDS, _patience() / 3)
+    pause = min(STATUS_SECONDS, patience() / 3)
     while True:
         _send("WATCHDOG=1", f"STATUS={status()}")
         hub.sleep(pause)
 
 
-def _patience() -> float:
+def patience() -> float:
     """Seconds of silence after which systemd kills this process (sd_watchdog_enabled(3))."""
     meant_for = os.environ.get("WATCHDOG_PID", "")
     microseconds = os.environ.get("WATCHDOG_USEC", "")

@@ -39,13 +39,13 @@ _ROUTES = "ofapp bridges and does not route: give the address to a router or to 
 _STACK = (
     "no stack: connect the switches by trunks, spanning tree keeps redundant links from looping"
 )
-_DOT1X = "no 802.1X: see `trust: guest`, `locked` and `static`"
+_LIST = "give the port this list as `acl`, or have the RADIUS server name it by Filter-Id"
 
 DP: Rules = {
     **dict.fromkeys(("dp_id", "name", "interfaces", "interface_ranges", "timeout"), READ),
+    "dot1x": READ,
     "description": Into("description"),
     "stack": Lost(_STACK, NOTHING),
-    "dot1x": Lost(_DOT1X, NOTHING),
     "dp_acls": Lost("give the list to each port by `acl`, or to the pattern '*'", NOTHING),
     "lldp_beacon": Lost("`lldp: {enabled: true}` sends LLDP with ofapp's TLVs", NOTHING),
     "global_vlan": Lost(_ROUTES, NOTHING),
@@ -109,7 +109,9 @@ PORT: Rules = {
         ("lacp_collect_and_distribute", "lacp_unselected", "lacp_selected", "lacp_standby"),
         Lost("LACP selects members by the standard; see `max_links`", NOTHING),
     ),
-    **dict.fromkeys(("dot1x", "dot1x_acl", "dot1x_mab", "dot1x_dyn_acl"), Lost(_DOT1X, NOTHING)),
+    **dict.fromkeys(("dot1x", "dot1x_mab"), READ),
+    "dot1x_acl": Lost(_LIST, NOTHING),
+    "dot1x_dyn_acl": Ignored("a RADIUS server may name an access list by Filter-Id"),
 }
 
 VLAN: Rules = {
@@ -118,7 +120,7 @@ VLAN: Rules = {
     **dict.fromkeys(("acl_in", "acls_in", "acl_out", "acls_out"), READ),
     "faucet_vips": Lost(_ROUTES, NOTHING),
     "routes": Lost(_ROUTES, NOTHING),
-    "dot1x_assigned": Lost(_DOT1X, NOTHING),
+    "dot1x_assigned": Ignored("a RADIUS server may name any VLAN"),
     "reserved_internal_vlan": Lost(_STACK, NOTHING),
     "edge_learn_stack_root": Ignored("of Faucet's stacks"),
     "minimum_ip_size_check": Ignored("of how Faucet reads frames"),
@@ -242,6 +244,7 @@ class _Datapath:
         timeout = self._given.get("timeout")
         if timeout is not None:
             self._draft.put((*self._at, "ageing_time"), converted(timeout, whole), timeout)
+        self._put_servers()
         ports = self._ports()
         off = Setting(self._values.where, "spanning tree (Faucet has none)")
         loops = any(
@@ -294,6 +297,7 @@ class _Datapath:
         self._put_limit(at, given)
         self._put_vlan(at, given, values)
         self._put_acl(at, given)
+        self._put_access(at, given)
         output_only = given.get("output_only")
         if output_only and converted(output_only, flag):
             name = f"output-only-{port}"
@@ -304,6 +308,36 @@ class _Datapath:
                 self._loop_protect(at, given[key])
         if mirror := given.get("mirror"):
             self._mirror(port, mirror)
+
+    def _put_servers(self) -> None:
+        """The RADIUS server, whose secret is not copied."""
+        values = self._values.at("dot1x")
+        given = {setting.key: setting for setting in values.settings()}
+        if (ip := given.get("radius_ip")) is None:
+            return
+        at = (*self._at, "port_access")
+        port = converted(given["radius_port"], whole) if "radius_port" in given else 1812
+        host = f"[{ip.value}]" if ":" in str(ip.value) else str(ip.value)
+        self._draft.put((*at, "enabled"), True, ip)
+        self._draft.put((*at, "servers"), f"{host}:{port}", ip)
+        what = "write the secret into the first line of a file, and name it as `secret_file`"
+        self._draft.change(ip, what)
+        for name in ("auth_acl", "noauth_acl"):
+            if name in given:
+                self._draft.lose(given[name], _LIST)
+
+    def _put_access(self, at: Keys, given: Mapping[str, Setting]) -> None:
+        """Each host of a port with 802.1X is authenticated by itself, as Faucet does it."""
+        dot1x, mab = given.get("dot1x"), given.get("dot1x_mab")
+        if dot1x is None or not converted(dot1x, flag):
+            return
+        if "lacp" in given:
+            self._draft.lose(dot1x, "a member of an aggregation is no port of hosts")
+            return
+        both = mab is not None and converted(mab, flag)
+        at = (*at, "port_access")
+        self._draft.put((*at, "authentication"), "dot1x_mab" if both else "dot1x", dot1x)
+        self._draft.put((*at, "host_mode"), "multi_auth", dot1x)
 
     def _put_limit(self, at: Keys, given: Mapping[str, Setting]) -> None:
         if limit := given.get("max_hosts"):

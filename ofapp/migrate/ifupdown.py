@@ -133,7 +133,6 @@ PORT: Rules = {
 }
 """Options of a port: below its own `iface`, or in a list `PORT=VALUE ...` of the bridge."""
 
-OVS_TYPES = ("OVSPort", "OVSIntPort", "OVSBond", "OVSTunnel", "OVSPatchPort")
 OVS: Rules = {
     **dict.fromkeys(("ovs-type", "ovs-bridge", "ovs-ports", "ovs-options", "ovs-extra"), READ),
     "ovs-bonds": READ,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ofapp.migrate.answers import text_of
+from ofapp.migrate.command import text_of
 from ofapp.migrate.setting import ImportFault, Setting
 
 MAX_FILES = 1000

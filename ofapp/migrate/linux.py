@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from ofapp.migrate.answers import Command, answer
 from ofapp.migrate.bonds import put_bond
+from ofapp.migrate.command import Command, answer
 from ofapp.migrate.draft import Draft, Path
 from ofapp.migrate.rules import (
     COUNTED,
@@ -135,7 +135,11 @@ PORT: Rules = {
         " `vlan`",
         OFF,
     ),
-    "mab": Lost("802.1X with MAC authentication is not there: list hosts under `static`", OFF),
+    "mab": Lost(
+        "in place of `locked` set `port_access: {authentication: mab, host_mode: multi_auth}`, and"
+        " RADIUS `servers` of the bridge",
+        OFF,
+    ),
     "group_fwd_mask": Lost("link-local groups are never forwarded", (*OFF, "0x0")),
     "group_fwd_mask_str": Ignored("group_fwd_mask in another form"),
     "backup_port": Lost("make an aggregation (`lags`) with `max_links: 1`", OFF),

@@ -36,7 +36,7 @@ _UNITS = {"": 1.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "m": 60.0, "min": 60.0
 
 
 def _time(value: Any) -> float:
-    """Seconds of `15`, `15s` or `1500ms`; ValueError."""
+    """Seconds of `15`, `15s` or `1500ms`.  Raises ValueError."""
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value))
     if parts is None or parts[2] not in _UNITS:
         raise ValueError("a number of seconds, or with a unit as 15s or 1500ms")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ofapp.migrate.acls import put_acl
-from ofapp.migrate.answers import Answer
+from ofapp.migrate.command import Answer
 from ofapp.migrate.draft import Draft, Path
 from ofapp.migrate.ovsdb import Flow, flows
 from ofapp.migrate.setting import Setting
@@ -101,6 +101,8 @@ def _port(
 ) -> set[Flow]:
     """Write the list of one port; the flows that are in it."""
     own = [flow for flow in known if not flow.table and flow.fields.get("in_port", port) == port]
+    if not own:
+        return set()
     own.sort(key=lambda flow: -flow.priority)
     try:
         rules = [rule_of(flow) for flow in own]
@@ -115,7 +117,7 @@ def _port(
 
 
 def rule_of(flow: Flow) -> dict[str, Any]:
-    """The rule that does the same; UntranslatableError."""
+    """The rule that does the same.  Raises UntranslatableError."""
     if flow.table:
         raise UntranslatableError(f"table {flow.table}: access lists are not chained")
     if flow.actions not in ("drop", "NORMAL"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ofapp.migrate.answers import Answer, Command, answer
+from ofapp.migrate.command import Answer, Command, answer
 from ofapp.migrate.setting import ImportFault
 
 Row = Mapping[str, Any]
@@ -20,7 +20,7 @@ PACKAGE = "openvswitch-switch"
 
 @dataclass(frozen=True, slots=True)
 class Ovs:
-    """What was read.  rows: of each table, by UUID; flows, fdb: by bridge; where: by table."""
+    """What was read.  rows: rows of each table, by UUID; flows, fdb: by bridge; where: by table."""
 
     rows: Mapping[str, Mapping[str, Row]]
     flows: Mapping[str, Answer]

@@ -87,7 +87,7 @@ def converted(setting: Setting, of: Callable[[Any], Any]) -> Any:
 
 
 def whole(value: Any) -> int:
-    """A whole number, also from text; ValueError."""
+    """A whole number, also from text.  Raises ValueError."""
     try:
         return int(str(value), 0)
     except ValueError:
@@ -95,7 +95,7 @@ def whole(value: Any) -> int:
 
 
 def seconds(value: Any) -> float:
-    """Seconds, also from text; ValueError."""
+    """Seconds, also from text.  Raises ValueError."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -108,7 +108,7 @@ _NO = ("no", "off", "false", "0", "n", "")
 
 
 def flag(value: Any) -> bool:
-    """A flag in any of the usual spellings; ValueError."""
+    """A flag in any of the usual spellings.  Raises ValueError."""
     text = str(value).lower()
     if text not in (*_YES, *_NO):
         raise ValueError("yes or no")

@@ -30,7 +30,7 @@ def from_flags(pvid: int, untagged: frozenset[int], vids: frozenset[int]) -> Any
 
 
 def vid_set(text: str) -> frozenset[int]:
-    """The VIDs of a list such as `2-4094` or `10 20-30,40`; ValueError."""
+    """The VIDs of a list such as `2-4094` or `10 20-30,40`.  Raises ValueError."""
     vids: set[int] = set()
     for part in text.replace(",", " ").split():
         ends = _RANGE.fullmatch(part)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ofapp.config import document
 from ofapp.config.document import Node, NotYamlError
-from ofapp.migrate.answers import text_of
+from ofapp.migrate.command import text_of
 from ofapp.migrate.setting import ImportFault, Setting
 
 

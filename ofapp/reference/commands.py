@@ -9,7 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from ofapp.cli.app import app
-from ofapp.cli.manual import complete, paragraphs
+from ofapp.cli.groups import paragraphs
+from ofapp.cli.manual import complete
 from ofapp.reference.table import code, head, plain, table
 
 Command = Any
@@ -26,7 +27,8 @@ def page() -> Iterator[str]:
         " Options for the connection are the same for all commands and are named once, below.",
     )
     yield "## Connection"
-    context = typer.Context(root, info_name="ofapp")
+    # Commands keep the options of the help that they are asked for first.
+    context = typer.Context(root, info_name="ofapp", **root.context_settings)
     connection = [row for row in _options(root.commands["top"], context) if "--api" in row[0]]
     yield table(["Option", "Meaning"], connection)
     for name, command in sorted(root.commands.items()):

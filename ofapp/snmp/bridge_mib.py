@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.snmp.answers import Answers
+from ofapp.snmp.cache import Answers
 from ofapp.snmp.objects import Json, Row, column, ordered, scalars, table
 from ofapp.snmp.values import (
     NOWHERE,
@@ -165,7 +165,7 @@ def tp(answers: Answers) -> list[Row]:
 
 
 def port_of(entry: Json) -> int:
-    """The port of an entry: 0 where it is the bridge itself, or the port is away."""
+    """The port of an entry: 0 where it is the bridge itself, or the port is absent."""
     number = entry["port"]["number"]
     return number if number is not None and number < 1 << 16 else 0
 

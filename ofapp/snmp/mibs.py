@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import ofapp
 from ofapp.snmp import bridge_mib, q_bridge
-from ofapp.snmp.answers import FRESH, FRESH_FDB, Answers
-from ofapp.snmp.objects import Json, Objects, Row, Section, column, ordered, scalars, table
+from ofapp.snmp.cache import FRESH, FRESH_FDB, Answers
+from ofapp.snmp.objects import Json, Objects, Row, Subtree, column, ordered, scalars, table
 from ofapp.snmp.values import (
     NOWHERE,
     Oid,
@@ -48,8 +48,8 @@ def objects_of(answers: Answers, own_context: bool) -> Objects:
     def indices() -> dict[int, int]:
         return {} if own_context else _host_indices(answers.ports())
 
-    def section(prefix: Oid, make: Callable[[], Sequence[Row]], fresh: float = FRESH) -> Section:
-        return Section(prefix, lambda: answers.kept(f"rows of {prefix}", fresh, make))
+    def section(prefix: Oid, make: Callable[[], Sequence[Row]], fresh: float = FRESH) -> Subtree:
+        return Subtree(prefix, lambda: answers.kept(f"rows of {prefix}", fresh, make))
 
     sections = [
         section(bridge_mib.BASE, lambda: bridge_mib.base(answers, indices())),

@@ -16,8 +16,8 @@ Row = tuple[Oid, Value]
 Json = dict[str, Any]
 
 
-class Section(NamedTuple):
-    """prefix: of all names in it; rows: makes them, sorted by name."""
+class Subtree(NamedTuple):
+    """prefix: prefix of all names in it; rows: makes them, sorted by name."""
 
     prefix: Oid
     rows: Callable[[], Sequence[Row]]
@@ -26,7 +26,7 @@ class Section(NamedTuple):
 class Objects:
     """All of a bridge.  sections: none has the prefix of another one."""
 
-    def __init__(self, sections: Iterable[Section]) -> None:
+    def __init__(self, sections: Iterable[Subtree]) -> None:
         self._sections = sorted(sections, key=lambda section: section.prefix)
 
     def get(self, name: Oid) -> Value | None:

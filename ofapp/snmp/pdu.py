@@ -103,7 +103,7 @@ class VarBind(NamedTuple):
 
 
 def read_header(data: bytes) -> Header:
-    """The first 20 octets; PduError."""
+    """The first 20 octets.  Raises PduError."""
     version, type_, flags = data[0], data[1], data[2]
     order = "!" if flags & Flag.NETWORK_ORDER else "<"
     session, transaction, packet, length = struct.unpack(f"{order}IIII", data[4:HEADER])
@@ -115,7 +115,7 @@ def read_header(data: bytes) -> Header:
 
 
 def read_request(header: Header, payload: bytes) -> Request:
-    """Read a Get, GetNext or GetBulk request; PduError."""
+    """Read a Get, GetNext or GetBulk request.  Raises PduError."""
     try:
         reader = _Reader(payload, header.order)
         context = reader.octets() if header.flags & Flag.CONTEXT else b""
@@ -133,7 +133,7 @@ def read_request(header: Header, payload: bytes) -> Request:
 
 
 def read_response(header: Header, payload: bytes) -> int:
-    """The error that the master answers with, 0 for none; PduError."""
+    """The error that the master answers with, 0 for none.  Raises PduError."""
     if len(payload) < 8:
         raise PduError("a response that ends too early")
     error: int = struct.unpack(f"{header.order}IHH", payload[:8])[1]

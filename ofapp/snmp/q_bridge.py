@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ofapp.snmp.answers import Answers
 from ofapp.snmp.bridge_mib import DOT1D, port_of, status_of
+from ofapp.snmp.cache import Answers
 from ofapp.snmp.objects import Json, Row, ordered, scalars, table
 from ofapp.snmp.values import Oid, counter32, gauge32, integer, mac, octets, port_list, ticks, truth
 

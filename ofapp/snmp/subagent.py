@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ofapp.snmp import pdu
-from ofapp.snmp.answers import Answers, Get
+from ofapp.snmp.cache import Answers, Get
 from ofapp.snmp.mibs import OWN_SUBTREES, SUBTREES, objects_of
 from ofapp.snmp.objects import Objects
 from ofapp.snmp.pdu import Error, Header, PduError, Request, Type, VarBind
@@ -70,7 +70,7 @@ class AgentXSession:
         self._paths: dict[bytes, str] = {}
 
     def run(self) -> None:
-        """Until it ends; SessionError, PduError, OSError."""
+        """Until it ends.  Raises SessionError, PduError and OSError."""
         self._connection.settimeout(TIMEOUT)
         header = self._ask(pdu.open_session("ofapp", TIMEOUT, self._next()))
         self._session = header.session
@@ -121,7 +121,10 @@ class AgentXSession:
         return self._packet
 
     def _ask(self, packet: bytes) -> Header:
-        """Say something, and answer what is asked until the answer to it comes; SessionError."""
+        """Say something, and answer what is asked until the answer to it comes.
+
+        Raises SessionError.
+        """
         self._connection.sendall(packet)
         while True:
             header, payload = self._read()

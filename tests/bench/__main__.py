@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from ofapp.bench.machine import describe
 from tests.bench import measure, report
-from tests.bench.controllers import PINNED, Peer, peers
+from tests.bench.controllers import CORES, Peer, peers
 from tests.bench.switch import ControllerGoneError
 
 TRIED = (ControllerGoneError, RuntimeError, OSError)
@@ -133,15 +133,13 @@ def main() -> int:
 
 
 def _machine() -> str:
-    model = "unknown processor"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    pinning = "controller on one core, emulator on another" if PINNED else "NOT pinned: one core"
+    it = describe()
+    pinning = (
+        "controller on one core, emulator on another" if len(CORES) > 1 else "NOT pinned: one core"
+    )
     return (
-        f"{model}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; "
-        f"Python {platform.python_version()}, Linux {platform.release()}; {pinning}."
+        f"{it.processor}, {it.cores} cores, load {os.getloadavg()[0]:.1f} at the start; "
+        f"Python {it.versions['Python']}, Linux {it.kernel}; {pinning}."
     )
 
 

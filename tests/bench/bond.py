@@ -18,9 +18,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
 
-from ofapp.bench.figures import summary
+from tests.bench.table import head, interval, row, spread
 from tests.support.bonds import Mode, NormalSide, OfappSide, Pair, Side
 from tests.support.kernelbonds import KernelSide
 from tests.support.lab import Stream, sh
@@ -127,22 +126,13 @@ def _turn(found: Found, turn: int) -> str:
 
 def report(found: Found) -> str:
     """Markdown."""
-    lines = [
-        "| | device | median | least to greatest | ofapp / it, median (95 %) |",
-        "|---|---|--:|--:|--:|",
-    ]
+    lines = [head("what, device", "turns", "median (least to most)", "ofapp / it (95 %)")]
     for what, devices in found.items():
         for name, values in devices.items():
             ratio = ""
             if what in SPEEDS and name != "ofapp":
-                ratio_range = summary(
-                    [a / b for a, b in zip(devices["ofapp"], values, strict=True)]
-                )
-                ratio = f"{ratio_range.middle:.3f} ({ratio_range.low:.3f}-{ratio_range.high:.3f})"
-            lines.append(
-                f"| {what} | {name} | {median(values):.0f} | {min(values):.0f} to"
-                f" {max(values):.0f} ({len(values)} turns) | {ratio} |"
-            )
+                ratio = interval([a / b for a, b in zip(devices["ofapp"], values, strict=True)])
+            lines.append(row(f"{what}, {name}", len(values), spread(values), ratio))
     return "\n".join(lines)
 
 

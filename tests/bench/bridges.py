@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.debs import dpdk_switch
-from tests.support.ownswitch import BRIDGE, OwnSwitch
+from tests.support.ovs import Bridge
+from tests.support.ownswitch import BRIDGE, ControllerInside, OwnSwitch
 from tests.support.uml import run_inside
 
 ROOT = Path(__file__).parents[2]
@@ -86,6 +87,17 @@ def own_switch(program: Path, settings: Sequence[str] = ()) -> Iterator[OwnSwitc
         yield switch
     finally:
         switch.close()
+
+
+def attach(switch: OwnSwitch, controller: ControllerInside, bridge: str, dpid: int) -> None:
+    """Have a bridge of the switch managed, and wait until it is set up."""
+    switch.vsctl(
+        *("set", "Bridge", bridge, "fail_mode=secure", "protocols=OpenFlow13"),
+        *(f"other_config:datapath-id={dpid:016x}", "--"),
+        *("set-controller", bridge, controller.target, "--"),
+        *("set", "Controller", bridge, "connection_mode=out-of-band", "max_backoff=1000"),
+    )
+    controller.wait_ready(Bridge(switch, bridge, dpid))
 
 
 def own_dpdk() -> AbstractContextManager[OwnSwitch]:

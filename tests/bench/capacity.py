@@ -1,13 +1,15 @@
 """What a frame costs in Open vSwitch's userspace datapath, under ofapp and with NORMAL.
 
+    tests/bench/run capacity
+    tests/bench/run capacity --bindings     ofapp with a binding for each host, and without
+
 No NIC, no kernel and no generator: DPDK's pcap driver gives the same frames over and over from
 memory, and drops what it is given to send.  So nothing but the datapath's own look-ups and actions
 is measured, in frames and in processor cycles.  Two bridges of one ovs-vswitchd take turns; no core
 polls the ports of the other one, whose links stay up, as a bridge forgets hosts whose link goes.
 
-Which bridge was made first makes up to 5 % of difference, also between two with NORMAL (where in
-memory things come to lie): so each ratio is of a round in which it is the one, and of one in which
-it is the other.
+The bridge that was made first is up to 5 % faster or slower, also of two with NORMAL.  So each
+ratio is the mean of two rounds, in which the one and the other bridge is made first.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 from statistics import median
 
-from ofapp.bench.figures import summary
 from ofapp.bench.frames import MIN_SIZE, Flow, Side, frame, mac
-from tests.bench.bridges import own_dpdk
+from tests.bench.bridges import attach, own_dpdk
+from tests.bench.table import head, interval, row
 from tests.support.ownswitch import ControllerInside, OwnSwitch
 from tests.support.waiting import wait_for
 
@@ -35,8 +38,8 @@ PAIRS = (1, 100, 1_000, 10_000)
 SETTLE_SECONDS = 0.5
 NO_CORE = 63
 """Where no thread polls."""
-DPID = 0xCA9
-NORMAL, OURS = "normal", "ofapp"
+NORMAL, OURS, BOUND = "normal", "ofapp", "bound"
+DPIDS = {OURS: 0xCA9, BOUND: 0xCAA}
 TURNS = 3
 _PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 _RECEIVED = re.compile(r"Rx packets:\s+(\d+)\s+\((\d+) Kpps, (\d+) cycles/pkt\)")
@@ -129,33 +132,53 @@ def write_pcap(path: Path, frames: Sequence[bytes]) -> None:
             file.write(struct.pack("<IIII", 0, 0, len(data), len(data)) + data)
 
 
+def file(pairs: int) -> str:
+    """The configuration of ofapp's bridges.  All hosts of `BOUND` have bindings."""
+    bindings = [
+        {
+            "mac": host.hex(":"),
+            "port": f"{BOUND}{side.name.lower()}",
+            "address": str(IPv4Address(address(host))),
+        }
+        for side in Side
+        for host in (mac(side, number) for number in range(pairs))
+    ]
+    edge = {"stp": {"admin_edge": True}}
+    guest = {"trust": "guest", "storm": {}, "first_hop": {"max_bindings": 65536}}
+    return json.dumps(
+        {
+            "defaults": {"packet_in_rate": 1_000_000, "stp": {"enabled": True}},
+            "bridges": {
+                f"{DPIDS[OURS]:016x}": {"ports": {"*": edge}},
+                f"{DPIDS[BOUND]:016x}": {"ports": {"*": guest | edge}, "bindings": bindings},
+            },
+        }
+    )
+
+
 @contextmanager
 def contenders(
     switch: OwnSwitch, controller: ControllerInside, pairs: int, names: Sequence[str]
 ) -> Iterator[list[Contender]]:
-    """NORMAL and ofapp, which know all hosts, made in the order of `names`."""
+    """Bridges that know all hosts, made in the order of `names`."""
     try:
         made = [Contender(switch, name, pairs) for name in names]
-        switch.vsctl(
-            *("set", "Bridge", OURS, "fail_mode=secure"),
-            *(f"other_config:datapath-id={DPID:016x}", "--"),
-            *("set-controller", OURS, f"tcp:127.0.0.1:{controller.ofp_port}", "--"),
-            *("set", "Controller", OURS, "connection_mode=out-of-band"),
-        )
         for one in made:
+            if one.name in DPIDS:
+                attach(switch, controller, one.name, DPIDS[one.name])
             with one.running():
-                if one.name == OURS:
-                    wait_for(lambda: _learned(controller) == 2 * pairs, "the hosts", seconds=60)
+                if one.name in DPIDS:
+                    path = f"/v1/bridges/{DPIDS[one.name]:016x}"
+                    wait_for(
+                        lambda path=path: controller.get(path)["fdb"]["learned"] == 2 * pairs,
+                        "the hosts to be learned",
+                        seconds=60,
+                    )
                 time.sleep(1)
         yield made
     finally:
         for name in names:
             switch.vsctl("--if-exists", "del-br", name)
-
-
-def _learned(controller: ControllerInside) -> int:
-    reply = controller.api("GET", f"/v1/bridges/{DPID:016x}")
-    return int(reply.body["fdb"]["learned"]) if reply.status == 200 else 0
 
 
 def measure(
@@ -165,7 +188,7 @@ def measure(
     rounds = []
     for number in range(2 * args.repeat):
         samples: Round = {}
-        names = (OURS, NORMAL) if number % 2 else (NORMAL, OURS)
+        names = compared(args)[:: -1 if number % 2 else 1]
         with contenders(switch, controller, pairs, names) as both:
             for turn in range(TURNS):
                 for one in both[:: -1 if turn % 2 else 1]:
@@ -174,32 +197,29 @@ def measure(
     return rounds
 
 
-def row(pairs: int, rounds: Sequence[Round]) -> str:
+def compared(args: argparse.Namespace) -> tuple[str, str]:
+    """The bridge to compare with, and the bridge to be measured."""
+    return (OURS, BOUND) if args.bindings else (NORMAL, OURS)
+
+
+def line(pairs: int, names: tuple[str, str], rounds: Sequence[Round]) -> str:
     """A line of the table."""
-    rates = [
-        median(sample.rate for one in rounds for sample in one[name]) / 1e6
-        for name in (NORMAL, OURS)
-    ]
+    base, measured = names
+    rates = [median(sample.rate for one in rounds for sample in one[name]) / 1e6 for name in names]
     each = [
         {
-            figure: median(getattr(sample, figure) for sample in one[OURS])
-            / median(getattr(sample, figure) for sample in one[NORMAL])
+            figure: median(getattr(sample, figure) for sample in one[measured])
+            / median(getattr(sample, figure) for sample in one[base])
             for figure in ("rate", "cycles")
         }
         for one in rounds
     ]
-    figures = [
-        _ratio(
-            [math.sqrt(a[figure] * b[figure]) for a, b in zip(each[::2], each[1::2], strict=True)]
-        )
+    both = [*zip(each[::2], each[1::2], strict=True)]
+    ratios = [
+        interval([math.sqrt(a[figure] * b[figure]) for a, b in both])
         for figure in ("rate", "cycles")
     ]
-    return f"| {pairs:,} | {rates[0]:.2f} | {rates[1]:.2f} | {figures[0]} | {figures[1]} |"
-
-
-def _ratio(values: Sequence[float]) -> str:
-    found = summary(values)
-    return f"{found.middle:.3f} ({found.low:.3f} to {found.high:.3f})"
+    return row(f"{pairs:,}", *(f"{rate:.2f}" for rate in rates), *ratios)
 
 
 def main() -> None:
@@ -207,24 +227,23 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=6, help="pairs of rounds")
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--pairs", type=int, action="append")
+    parser.add_argument("--bindings", action="store_true", help="compare with and without bindings")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    everything = {}
+    everything, names = {}, compared(args)
     with own_dpdk() as switch, closing(ControllerInside(switch.namespace)) as controller:
-        controller.configure(
-            "defaults: {packet_in_rate: 1000000, stp: {enabled: true}}\n"
-            f"bridges: {{'{DPID:016x}': {{ports: {{'*': {{stp: {{admin_edge: true}}}}}}}}}}"
-        )
+        every = args.pairs or PAIRS
+        controller.configure(file(max(every) if args.bindings else 0))
         controller.start()
-        print("| Pairs of hosts | NORMAL, Mframes/s | ofapp | ofapp/NORMAL | by cycles |")
-        print("| ---: | ---: | ---: | ---: | ---: |", flush=True)
-        for pairs in args.pairs or PAIRS:
+        rates = (f"{name}, Mframes/s" for name in names)
+        print(head("Pairs of hosts", *rates, "ratio", "by cycles"), flush=True)
+        for pairs in every:
             found = measure(switch, controller, pairs, args)
             everything[pairs] = [
                 {name: [vars(sample) for sample in each] for name, each in one.items()}
                 for one in found
             ]
-            print(row(pairs, found), flush=True)
+            print(line(pairs, names, found), flush=True)
     if args.json:
         args.json.write_text(json.dumps(everything, indent=1) + "\n")
 

@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import gc
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,9 +24,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ofapp.bench.processes import end, free_port, listens, wait_until
-from tests.bench.controllers import CORES, HERE, ROOT, Running, _ofapp, _pinned, emulator_core
+from ofapp.bench.processes import end, free_port
+from tests.bench.controllers import HERE, Running, emulator_core, launch, ofapp
 from tests.bench.fleet import Fleet, Member
+from tests.bench.table import head, row
 from tests.support.etcd_nodes import EtcdNodes
 
 PATIENCE = 600.0
@@ -64,24 +64,16 @@ class Site:
     def start(self, number: int, port: int | None = None) -> Running:
         """One of them, the same as before where its port is given."""
         port, rest_port = port or free_port(), free_port()
-        command = [*_ofapp(port, rest_port)[:-1], str(HERE / "storms.yaml")]
+        command = [*ofapp(port, rest_port)[:-1], str(HERE / "storms.yaml")]
         if self._etcd is not None:
             command.append(f"--cluster=etcd={','.join(self._etcd.endpoints)}")
             command.append(f"--member=m{number}")
         folder = self._scratch / f"m{number}"
         folder.mkdir(exist_ok=True)
-        with (folder / "log").open("ab") as log:
-            process = subprocess.Popen(
-                _pinned(command, CORES[-1]),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-                env=dict(os.environ, PYTHONPATH=str(ROOT), PYTHONWARNINGS="ignore"),
-            )
-        if not wait_until(lambda: listens(port) or process.poll() is not None, 60):
-            raise RuntimeError(f"member {number} does not listen on its port")
-        return Running(process, port, rest_port, folder / "log")
+        try:
+            return launch(command, folder, port, rest_port)
+        except RuntimeError as error:
+            raise RuntimeError(f"member {number}: {error}") from error
 
     def memory(self) -> int:
         """Resident bytes of all."""
@@ -150,10 +142,10 @@ def served(connections: list[Member]) -> Member | None:
 
 
 def measure(members: int, switches: int, hosts: int) -> Row:
-    """One row."""
-    row = Row(members)
+    """One found."""
+    found = Row(members)
     with site(members) as controllers, emulator_core():
-        row.before = controllers.memory()
+        found.before = controllers.memory()
         fleet = Fleet()
         begun = time.monotonic()
         ports = [one.port for one in controllers.running]
@@ -173,24 +165,24 @@ def measure(members: int, switches: int, hosts: int) -> Row:
             return not waiting
 
         _until(fleet, in_line, "all to be in line")
-        row.in_line = time.monotonic() - begun
+        found.in_line = time.monotonic() - begun
         at_rest(fleet, network, ports)
-        row.at_rest = time.monotonic() - begun - REST
+        found.at_rest = time.monotonic() - begun - REST
 
         begun = time.monotonic()
         owners = [owner for connections in network if (owner := served(connections))]
         for owner in owners:
             owner.send(owner.sightings(1, hosts))
         _until(fleet, lambda: all(len(own.learned) >= hosts for own in owners), "all hosts")
-        row.learned = time.monotonic() - begun
+        found.learned = time.monotonic() - begun
         fleet.run(5)
-        row.after = controllers.memory()
-        row.cpu = sum(one.cpu_seconds() for one in controllers.running)
-        row.stalls = [trip for own in network[:LISTENED] for trip in own[0].echoes()]
+        found.after = controllers.memory()
+        found.cpu = sum(one.cpu_seconds() for one in controllers.running)
+        found.stalls = [trip for own in network[:LISTENED] for trip in own[0].echoes()]
 
         victim = controllers.running[0]
-        gone = [own for own in network if (found := served(own)) and found is own[0]]
-        row.moved = len(gone)
+        gone = [own for own in network if (owner := served(own)) and owner is own[0]]
+        found.moved = len(gone)
         victim.process.kill()
         victim.process.wait()
         begun = time.monotonic()
@@ -206,9 +198,9 @@ def measure(members: int, switches: int, hosts: int) -> Row:
             own[0].in_line = None
         waiting.update(network.index(own) for own in gone)
         _until(fleet, in_line, "all to be in line again")
-        row.again = time.monotonic() - begun
+        found.again = time.monotonic() - begun
         fleet.close()
-    return row
+    return found
 
 
 def _until(fleet: Fleet, condition, what: str) -> None:  # type: ignore[no-untyped-def]
@@ -231,20 +223,27 @@ def main() -> int:
     print(
         f"{options.switches:,} switches, {options.hosts} hosts each; load {os.getloadavg()[0]:.1f}"
     )
-    print(
-        "| members | in line | at rest | hosts learned | a switch | one killed: in line again |"
-        " moved | longest stall | CPU |"
+    times = (
+        "in line, s",
+        "at rest, s",
+        "hosts learned, s",
+        "KiB a switch",
+        "one killed: in line, s",
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(head("members", *times, "moved", "longest stall, ms", "CPU, s"))
     for members in map(int, options.members.split(",")):
-        row = measure(members, options.switches, options.hosts)
-        each = (row.after - row.before) / options.switches / 1024
-        print(
-            f"| {row.members or 'no cluster'} | {row.in_line:.1f} s | {row.at_rest:.1f} s"
-            f" | {row.learned:.1f} s | {each:.0f} KiB | {row.again:.1f} s | {row.moved}"
-            f" | {max(row.stalls, default=0) * 1000:.0f} ms | {row.cpu:.1f} s |",
-            flush=True,
+        found = measure(members, options.switches, options.hosts)
+        each = (found.after - found.before) / options.switches / 1024
+        stall = 1000 * max(found.stalls, default=0)
+        seconds = [f"{value:.1f}" for value in (found.in_line, found.at_rest, found.learned)]
+        rest = (
+            f"{each:.0f}",
+            f"{found.again:.1f}",
+            found.moved,
+            f"{stall:.0f}",
+            f"{found.cpu:.1f}",
         )
+        print(row(found.members or "no cluster", *seconds, *rest), flush=True)
     return 0
 
 

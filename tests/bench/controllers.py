@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ofapp.bench.cpu import run_time
 from ofapp.bench.processes import end, free_port, listens, wait_until
 
 HERE = Path(__file__).resolve().parent
@@ -23,7 +24,7 @@ ROOT = HERE.parents[1]
 ETCD = os.environ.get("OFAPP_BENCH_ETCD", "")
 """HOST:PORT of one that a member of a cluster may use."""
 CORES = sorted(os.sched_getaffinity(0))
-PINNED = len(CORES) > 1
+"""The emulator has the first one, the controller the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,7 @@ class Running:
 
     def cpu_seconds(self) -> float:
         """CPU time of all its threads so far."""
-        total = 0
-        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                total += int((task / "schedstat").read_text().split()[0])
-        return total / 1e9
+        return run_time(self.process.pid)
 
     def resident(self) -> int:
         """Resident bytes (Rss of smaps_rollup)."""
@@ -62,7 +59,7 @@ class Running:
         return int(line.split()[1]) * 1024
 
 
-def _ofapp(port: int, rest_port: int) -> list[str]:
+def ofapp(port: int, rest_port: int) -> list[str]:
     manager = Path(sys.executable).parent / "ofapp-manager"
     listen = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(port)]
     rest = ["--wsapi-port", str(rest_port), "--state-dir", "state"]  # relative: a scratch directory
@@ -70,7 +67,7 @@ def _ofapp(port: int, rest_port: int) -> list[str]:
 
 
 def _member(port: int, rest_port: int) -> list[str]:
-    return [*_ofapp(port, rest_port), f"--cluster=etcd={ETCD}", "--member=bench"]
+    return [*ofapp(port, rest_port), f"--cluster=etcd={ETCD}", "--member=bench"]
 
 
 def _plain(hub: str) -> Callable[[int, int], list[str]]:
@@ -97,7 +94,7 @@ def peers() -> dict[str, Peer]:
         no_app = f"{manager} is not installed"
     no_ovs = "" if shutil.which("ovs-testcontroller") else "ovs-testcontroller is not installed"
     return {
-        "ofapp": Peer("ofapp-manager ofapp.app", _ofapp, 90_000, no_app),
+        "ofapp": Peer("ofapp-manager ofapp.app", ofapp, 90_000, no_app),
         "member": Peer(
             "the same in a cluster",
             _member,
@@ -111,46 +108,48 @@ def peers() -> dict[str, Peer]:
     }
 
 
-def _pinned(command: list[str], core: int) -> list[str]:
-    return ["taskset", "-c", str(core), *command] if PINNED else command
+def launch(command: list[str], folder: Path, port: int, rest_port: int) -> Running:
+    """Start a controller on the second core, and wait until it listens.
+
+    folder: its working directory, where its log is.  RuntimeError if it does not start.
+    """
+    log = folder / "log"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            ["taskset", "-c", str(CORES[-1]), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=dict(os.environ, PYTHONPATH=str(ROOT), PYTHONWARNINGS="ignore"),
+        )
+    if not wait_until(lambda: listens(port) or process.poll() is not None, 60):
+        end(process)
+    if process.poll() is not None:
+        said = log.read_text(errors="replace")[-2000:]
+        raise RuntimeError(f"the controller does not listen on its port; it said:\n{said}")
+    return Running(process, port, rest_port, log)
 
 
 @contextlib.contextmanager
 def running(peer: Peer) -> Iterator[Running]:
     """Start the controller on the second core; stop it and forget its log at the end."""
     port, rest_port = free_port(), free_port()
-    environment = dict(os.environ, PYTHONPATH=str(ROOT), PYTHONWARNINGS="ignore")
     with tempfile.TemporaryDirectory(prefix="ofapp-bench-") as scratch:
-        log = Path(scratch) / "log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                _pinned(peer.command(port, rest_port), CORES[-1]),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=scratch,
-                env=environment,
-            )
-        started = Running(process, port, rest_port, log)
+        started = launch(peer.command(port, rest_port), Path(scratch), port, rest_port)
         try:
-            if not wait_until(lambda: listens(port) or process.poll() is not None, 20):
-                raise RuntimeError(f"{peer.name} does not listen on its port")
-            if process.poll() is not None:
-                raise RuntimeError(f"{peer.name} ended with status {process.returncode}")
             yield started
         except Exception as error:
-            error.add_note(f"{peer.name} said:\n{log.read_text(errors='replace')[-2000:]}")
+            said = started.log.read_text(errors="replace")[-2000:]
+            error.add_note(f"{peer.name} said:\n{said}")
             raise
         finally:
-            end(process)
+            end(started.process)
 
 
 @contextlib.contextmanager
 def emulator_core() -> Iterator[None]:
     """Keep this process and its threads on the first core meanwhile."""
-    if not PINNED:
-        yield
-        return
     os.sched_setaffinity(0, {CORES[0]})
     try:
         yield

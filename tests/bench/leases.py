@@ -19,11 +19,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
-from tests.bench.bridges import PLAIN, own_switch
+from ofapp.bench.figures import percentile
+from tests.bench.bridges import PLAIN, attach, own_switch
+from tests.bench.table import head, row
 from tests.support import dhcp_frames as dhcp
 from tests.support.lab import _in_namespace
 from tests.support.ownswitch import ControllerInside, OwnSwitch
-from tests.support.waiting import wait_for
 
 PORTS = 32
 DPIDS = {"open": 0xF2A, "guarded": 0xF2B}
@@ -173,32 +174,13 @@ def file() -> str:
     return repr({"defaults": defaults})
 
 
-def connect(switch: OwnSwitch, controller: ControllerInside, name: str) -> None:
-    """Have a bridge managed, and wait until it forwards."""
-    switch.vsctl(
-        *("set", "Bridge", name, "fail_mode=secure", "protocols=OpenFlow13"),
-        *(f"other_config:datapath-id={DPIDS[name]:016x}", "--"),
-        *("set-controller", name, f"tcp:127.0.0.1:{controller.ofp_port}", "--"),
-        *("set", "Controller", name, "connection_mode=out-of-band"),
-    )
-    path = f"/v1/bridges/{DPIDS[name]:016x}"
-    wait_for(lambda: controller.api("GET", path).body.get("in_line"), f"{name} in line", seconds=60)
-
-
-def share(values: list[float], part: float) -> float:
-    """The value in milliseconds below which this part of all is."""
-    return 1000 * sorted(values)[min(int(part * len(values)), len(values) - 1)] if values else 0.0
-
-
-def row(name: str, turn: Turn) -> str:
+def line(name: str, turn: Turn) -> str:
     """A line of the table."""
     late = 1000 * max((gap - HELLO for gap in turn.hellos), default=0.0)
-    figures = [share(turn.held, 0.5), share(turn.held, 0.99)]
-    figures += [share(turn.usable, 0.5), share(turn.usable, 0.99)]
-    rate = len(turn.held) / turn.seconds
-    values = " | ".join(f"{figure:.2f}" for figure in figures)
+    shares = [(values, part) for values in (turn.held, turn.usable) for part in (0.5, 0.99)]
+    figures = [f"{1000 * percentile(values, part):.2f}" for values, part in shares]
     acks, lost = len(turn.held), len(turn.held) - len(turn.usable)
-    return f"| {name} | {turn.begun} | {acks} | {rate:.0f} | {values} | {lost} | {late:.0f} |"
+    return row(name, turn.begun, acks, f"{acks / turn.seconds:.0f}", *figures, lost, f"{late:.0f}")
 
 
 def main() -> None:
@@ -209,23 +191,21 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     args = parser.parse_args()
     print(f"{args.rate:g} exchanges a second; times in ms\n")
-    print(
-        "| ports | begun | ACKs | per s | held p50 | p99 | usable p50 | p99 | lost | hello late |"
-    )
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    figures = ("held p50", "held p99", "usable p50", "usable p99", "lost", "hello late")
+    print(head("ports", "begun", "ACKs", "per s", *figures))
     with ExitStack() as stack:
         switch = stack.enter_context(own_switch(PLAIN))
         controller = stack.enter_context(closing(ControllerInside(switch.namespace, file())))
         both = {name: stack.enter_context(closing(Hosts(switch, name))) for name in DPIDS}
         controller.start()
-        for name in DPIDS:
-            connect(switch, controller, name)
+        for name, dpid in DPIDS.items():
+            attach(switch, controller, name, dpid)
         first = 1
         for _ in range(args.turns):
             for name, hosts in both.items():
                 turn = exchange(hosts, args.rate, args.seconds, first)
                 first += turn.begun
-                print(row(name, turn), flush=True)
+                print(line(name, turn), flush=True)
 
 
 if __name__ == "__main__":

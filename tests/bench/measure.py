@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
+from ofapp.bench.figures import percentile
 from ofapp.bench.processes import wait_until
 from tests.bench.controllers import Peer, Running, emulator_core, running
 from tests.bench.meanwhile import meanwhile
@@ -17,14 +18,6 @@ from tests.bench.traffic import Traffic, mac
 
 WINDOW = 4_000
 SATURATED = 0.9
-
-
-def percentile(values: list[float], percent: float) -> float:
-    """The value that `percent` of the values do not exceed; NaN of none."""
-    if not values:
-        return float("nan")
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 @contextmanager
@@ -64,10 +57,10 @@ def channel(peer: Peer, hosts: int, probes: int, seconds: float) -> dict[str, An
         "controller_busy": cpu / wall,
         "generator_busy": taught.generator_busy,
         "generator_limited": taught.generator_busy > SATURATED and cpu / wall < SATURATED,
-        "p50_us": percentile(latency.delays, 50) * 1e6,
-        "p99_us": percentile(latency.delays, 99) * 1e6,
-        "complete_p50_us": percentile(latency.delays_complete, 50) * 1e6,
-        "complete_p99_us": percentile(latency.delays_complete, 99) * 1e6,
+        "p50_us": percentile(latency.delays, 0.5) * 1e6,
+        "p99_us": percentile(latency.delays, 0.99) * 1e6,
+        "complete_p50_us": percentile(latency.delays_complete, 0.5) * 1e6,
+        "complete_p99_us": percentile(latency.delays_complete, 0.99) * 1e6,
     }
 
 
@@ -151,7 +144,7 @@ def _queries(controller: Running, repeats: int, page: int, address: str) -> dict
             result["failed"][name] = str(error)
             continue
         result["ms"][name] = median(times)
-        result["ms_p99"][name] = percentile(times, 99)
+        result["ms_p99"][name] = percentile(times, 0.99)
     try:
         pages = list(api.pages(path, page))
         result["walk"] = {
@@ -196,10 +189,10 @@ def flood(peer: Peer, cap: int, seconds: float) -> dict[str, Any]:
                 "cpu_us": cpu / max(1, sent) * 1e6,
                 "rest_answers": len(sampler.seconds),
                 "rest_failures": sampler.failures,
-                "rest_p50_ms": percentile(sampler.seconds, 50) * 1e3,
-                "rest_p99_ms": percentile(sampler.seconds, 99) * 1e3,
+                "rest_p50_ms": percentile(sampler.seconds, 0.5) * 1e3,
+                "rest_p99_ms": percentile(sampler.seconds, 0.99) * 1e3,
                 "rest_max_ms": max(sampler.seconds, default=float("nan")) * 1e3,
-                "echo_p50_ms": percentile(trips, 50) * 1e3,
-                "echo_p99_ms": percentile(trips, 99) * 1e3,
+                "echo_p50_ms": percentile(trips, 0.5) * 1e3,
+                "echo_p99_ms": percentile(trips, 0.99) * 1e3,
             }
     return result

@@ -13,24 +13,25 @@ import itertools
 import json
 import os
 import socket
-import statistics
 import struct
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from multiprocessing import Event, Process
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ofapp.bench.sender import Sender
 from tests.bench import openflow as of
 from tests.bench import switch as emulated
 from tests.bench.controllers import CORES, Peer, Running, emulator_core, peers, running
+from tests.bench.meanwhile import HOUR, beside
+from tests.bench.table import head, interval, row, spread
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
-from tests.support.lab import Host, Lab, Switch, _in_namespace, vsctl
+from tests.support.lab import Host, Lab, Switch, vsctl
 from tests.support.multicast_entries import family_status
 from tests.support.waiting import wait_for
 
@@ -167,50 +168,31 @@ class Side:
 
 
 def _wire(host: Host) -> socket.socket:
+    """IPv4 frames of a host."""
+
     def make() -> socket.socket:
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         sock.bind(("eth0", 0x0800))
         return sock
 
-    return _in_namespace(host.namespace, make)
-
-
-def _spin(namespace: str, frames: list[bytes], rate: float, ready: Any, stop: Any) -> None:
-    """Send at a rate (0: flat out) until it is stopped, on its own core."""
-    os.sched_setaffinity(0, {CORES[0]})
-    host = Host(namespace, "", 0)
-    sock = _wire(host)
-    ready.set()
-    if rate:
-        begun = time.perf_counter()
-        for number in itertools.count():
-            while time.perf_counter() < begun + number / rate:
-                pass
-            sock.send(frames[number % len(frames)])
-            if not number % 100 and stop.is_set():
-                return
-    cycle = frames * (1 + 2000 // len(frames))
-    while not stop.is_set():
-        for frame in cycle:
-            # A full queue of the sender's own costs no other anything.
-            with contextlib.suppress(OSError):
-                sock.send(frame)
+    return host.open(make)
 
 
 @contextlib.contextmanager
 def sending(sender: Host, groups: list[str], rate: float) -> Iterator[None]:
     """Streams to all groups in turn."""
-    frames = [mcframes.stream(1, group) for group in groups]
-    ready, stop = Event(), Event()
-    process = Process(target=_spin, args=(sender.namespace, frames, rate, ready, stop))
-    process.start()
-    ready.wait(5)
-    try:
+
+    def work() -> None:
+        os.sched_setaffinity(0, {CORES[0]})
+        out = Sender(sender.namespace, "eth0")
+        out.load([mcframes.stream(1, group) for group in groups])
+        if rate:
+            out.paced(rate, 1 << 31)
+        out.flat_out(HOUR)
+
+    with beside(work):
         yield
-    finally:
-        stop.set()
-        process.join(5)
 
 
 def delay(side: Side, group: str, rate: float = 5000) -> float:
@@ -221,7 +203,8 @@ def delay(side: Side, group: str, rate: float = 5000) -> float:
     destination = mcframes.packed(group)
     try:
         with sending(side.sender, [group], rate):
-            time.sleep(0.15)
+            before = _count(side.sender, "tx_packets")
+            wait_for(lambda: _count(side.sender, "tx_packets") > before, "the stream to begin")
             while True:
                 try:
                     wire.recv(2048, socket.MSG_DONTWAIT)
@@ -313,11 +296,6 @@ def datapath(repeat: int, streams: int, seconds: float) -> dict[str, dict[str, l
 # --- the command -------------------------------------------------------------------------------
 
 
-def _spread(values: list[float], digits: int = 0) -> str:
-    middle = statistics.median(values)
-    return f"{middle:,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
-
-
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser(prog="tests/bench/run multicast", description=__doc__)
@@ -335,19 +313,17 @@ def main() -> int:
     output["datapath"] = found = datapath(options.repeat, options.streams, options.seconds)
 
     print("## Multicast snooping\n\nMedians (least to greatest).\n")
-    print("| | a second | CPU µs of the controller |\n| --- | --: | --: |")
+    print(head("", "a second", "CPU µs of the controller"))
     for what in ("new groups", "second members", "leaves"):
         rates, cpu = ([run[key] for run in output["churn"]] for key in (what, f"{what}, CPU µs"))
-        print(f"| {what} | {_spread(rates)} | {_spread(cpu)} |")
+        print(row(what, spread(rates, ",.0f"), spread(cpu)))
     print(f"\n{options.streams} streams of 60-byte frames to {MEMBERS} members each:\n")
-    print("| | k frames/s offered | delivered | ms from report to first frame |")
-    print("| --- | --: | --: | --: |")
+    print(head("", "k frames/s offered", "delivered", "ms from report to first frame"))
     for name, values in found.items():
-        columns = (_spread(values[key], 1) for key in ("offered", "rate", "delay"))
-        print(f"| {name} | {' | '.join(columns)} |")
+        print(row(name, *(spread(values[key], ".1f") for key in ("offered", "rate", "delay"))))
     pairs = zip(found["ofapp"]["rate"], found["NORMAL"]["rate"], strict=True)
     ratios = [one / other for one, other in pairs]
-    print(f"\nForwarding beside NORMAL, by turn: {_spread(ratios, 3)}.")
+    print(f"\nForwarding beside NORMAL, by turn: {interval(ratios)}.")
     if options.json:
         options.json.write_text(json.dumps(output, indent=1) + "\n")
     return 0

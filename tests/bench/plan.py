@@ -14,14 +14,22 @@ from contextlib import contextmanager
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.graph import Link
-from ofapp.bridge.fabric.update import Content, Updates
+from ofapp.bridge.effects.fabric import Content, DesiredFabric
+from ofapp.bridge.fabric.plans.graph import Link
+from ofapp.bridge.fabric.plans.update import Updates
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import PortTable
+from ofapp.bridge.relay.policies import PortPolicies
+from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.pipeline.flows import version_flows
+from ofapp.openflow.pipeline.part import Context
 from ofapp.openflow.switch.encode.fabric import FabricWriter
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
+from tests.bench.table import head, row
 from tests.support.fabric import large_graph, link_ports
+
+_CONTEXT = Context(PortPolicies(BridgeParams(), PortTable()), True, GroupNumbers())
 
 
 class Fabric:
@@ -66,7 +74,7 @@ class Fabric:
                 links = self._links[member]
                 desired = DesiredFabric(1, member, links, links, content)
                 with self._measured("messages"):
-                    messages = FabricWriter(self._installed[member]).set(desired)
+                    messages = FabricWriter(self._installed[member]).set(desired, _CONTEXT)
                 self.octets += len(messages)
                 self._held[member] = content
             for member, content in changed:
@@ -95,18 +103,16 @@ def main() -> None:
     parser.add_argument("--members", type=int, nargs="*", default=[3, 20, 100])
     parser.add_argument("--turns", type=int, default=3, help="failures; the last one counts")
     given = parser.parse_args()
-    print("| members | links | plan | messages | confirmation | KiB | one by one | ratio |")
-    print("| --: | --: | --: | --: | --: | --: | --: | --: |")
+    parts = ("plan", "messages", "confirmation")
+    print(head("members", "links", *parts, "KiB", "one by one", "ratio"))
     for members in given.members:
         fabric = Fabric(members)
         for turn in range(given.turns):
             fabric.fail(fabric.graph.links[turn])
         spent, beside = fabric.spent, fabric.one_by_one()
-        times = [_ms(spent[name]) for name in ("plan", "messages", "confirmation")]
-        print(
-            f"| {members} | {len(fabric.graph.links)} | {' | '.join(times)}"
-            f" | {fabric.octets // 1024} | {_ms(beside)} | {beside / spent['messages']:.1f} |"
-        )
+        figures = [_ms(spent[name]) for name in parts] + [fabric.octets // 1024, _ms(beside)]
+        ratio = f"{beside / spent['messages']:.1f}"
+        print(row(members, len(fabric.graph.links), *figures, ratio))
 
 
 if __name__ == "__main__":

@@ -13,15 +13,13 @@ after its first one: if it reaches port 1, too, the host was not known yet.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import math
 import os
 import re
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,10 +28,12 @@ from statistics import median
 from ofapp.bench.frames import BROADCAST, MIN_SIZE, Flow, Side, frame, mac
 from ofapp.bench.listeners import Counter
 from ofapp.bench.sender import Sender
-from tests.bench.bridges import PLAIN, own_switch
+from tests.bench.bridges import PLAIN, attach, own_switch
+from tests.bench.meanwhile import beside, evenly
+from tests.bench.table import head, row, spread
 from tests.support.lab import Host
 from tests.support.ownswitch import ControllerInside, OwnSwitch
-from tests.support.waiting import wait_for
+from tests.support.waiting import during
 
 DPID = 0xCA10
 NORMAL, OURS = "normal", "ofapp"
@@ -45,8 +45,6 @@ MOST, KNOWN = 0.9, 0.99
 LIMIT_SECONDS = 60
 ANSWERED = 100
 """Of so many frames of the hosts one is answered by the station."""
-TICK = 0.001
-"""Seconds between bursts of frames: what is due then fits the switch's socket many times over."""
 DELAYS = tuple(
     milliseconds / 1000 for milliseconds in (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200)
 )
@@ -127,16 +125,7 @@ class Ours(Contender):
     ) -> None:
         super().__init__(switch, OURS, hosts)
         self._controller = controller
-        switch.vsctl(
-            *("set-controller", OURS, f"tcp:127.0.0.1:{controller.ofp_port}", "--"),
-            *("set", "Controller", OURS, "connection_mode=out-of-band", "max_backoff=1000"),
-        )
-
-        def ready() -> bool:
-            reply = controller.api("GET", f"/v1/bridges/{DPID:016x}")
-            return reply.status == 200 and bool(reply.body["in_line"])
-
-        wait_for(ready, "the bridge to be in line", seconds=30)
+        attach(switch, controller, OURS, DPID)
 
     def known(self) -> int:
         reply = self._controller.api("GET", f"/v1/bridges/{DPID:016x}", timeout=60)
@@ -144,38 +133,6 @@ class Ours(Contender):
 
     def flush(self) -> None:
         self._controller.api("DELETE", f"/v1/bridges/{DPID:016x}/fdb", timeout=60)
-
-
-def evenly(rate: int, send: Callable[[int], object], seconds: float = math.inf) -> None:
-    """Call `send` every `TICK` with how many frames are due, and sleep meanwhile.
-
-    The bench's own sender spins on the clock.  That is a core less for the switch and its
-    controller, of two, and what was measured was how many frames the switch had no time for.
-    """
-    begun, sent = time.monotonic(), 0
-    while (passed := time.monotonic() - begun) < seconds:
-        due = int(rate * passed) - sent
-        if due:
-            send(due)
-            sent += due
-        time.sleep(TICK)
-
-
-@contextmanager
-def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Do it in its own process."""
-    child = os.fork()
-    if child == 0:
-        try:
-            gc.disable()
-            work()
-        finally:
-            os._exit(1)
-    try:
-        yield
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 class Bed:
@@ -217,11 +174,10 @@ class Bed:
 
     def _until(self, contender: Contender, share: float, begun: float) -> float:
         """Seconds since `begun` when such a share of the hosts is known, or it is given up."""
-        while (passed := time.monotonic() - begun) < LIMIT_SECONDS:
+        for _ in during(LIMIT_SECONDS, 0.05):
             if contender.known() >= share * self._count:
                 break
-            time.sleep(0.05)
-        return passed
+        return time.monotonic() - begun
 
     def _speak(self, frames: int) -> None:
         """Hosts send this many frames; each hundredth is answered."""
@@ -318,29 +274,31 @@ def main() -> int:
     print(
         f"Relearned: {MOST:.0%} and {KNOWN:.0%} of them; {LIMIT_SECONDS} s where it was given up.\n"
     )
-    print("| bridge | relearned, s | | flooded of what was asked | delay, ms | beside a flood |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    columns = (
+        "most, s",
+        "relearned, s",
+        "flooded of what was asked",
+        "delay, ms",
+        "beside a flood",
+    )
+    print(head("bridge", *columns))
     for name in (NORMAL, OURS):
         mine = [turn[name] for turn in turns]
         cells = [
-            _spread([one.again.most for one in mine], ".1f"),
-            _spread([one.again.seconds for one in mine], ".1f"),
-            _spread([one.again.flooded for one in mine], ",.0f")
-            + f" of {median([one.again.sent for one in mine]):,.0f}",
-            _spread([delay for one in mine for delay in one.quiet], ".1f"),
-            _spread([delay for one in mine for delay in one.loud], ".1f"),
+            spread([one.again.most for one in mine], ".1f"),
+            spread([one.again.seconds for one in mine], ".1f"),
+            spread([one.again.flooded for one in mine], ",.0f")
+            + f" of {median(one.again.sent for one in mine):,.0f}",
+            spread([delay for one in mine for delay in one.quiet], ".1f"),
+            spread([delay for one in mine for delay in one.loud], ".1f"),
         ]
-        print(f"| {name} | {' | '.join(cells)} |")
+        print(row(name, *cells))
     ratios = [turn[NORMAL].again.seconds / turn[OURS].again.seconds for turn in turns]
-    print(f"\nofapp's speed beside NORMAL's: {_spread(ratios, '.2f')}")
+    print(f"\nofapp's speed beside NORMAL's: {spread(ratios, '.2f')}")
     if options.json:
         plain = [{name: asdict(one) for name, one in turn.items()} for turn in turns]
         options.json.write_text(json.dumps(plain, indent=1) + "\n")
     return 0
-
-
-def _spread(values: Sequence[float], form: str) -> str:
-    return f"{median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
 if __name__ == "__main__":

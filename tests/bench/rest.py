@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
+
+from tests.bench.meanwhile import meanwhile
 
 
 class Api:
@@ -22,11 +23,11 @@ class Api:
         """Hang up."""
         self._connection.close()
 
-    def get(self, path: str) -> tuple[float, Any, int]:
+    def get(self, path: str, headers: Mapping[str, str] = {}) -> tuple[float, Any, int]:
         """(seconds, the JSON answer, its size in bytes); RuntimeError unless the status is 200."""
         started = time.perf_counter()
         try:
-            self._connection.request("GET", path)
+            self._connection.request("GET", path, headers=headers)
             response = self._connection.getresponse()
             body = response.read()
         except (http.client.HTTPException, OSError):
@@ -39,33 +40,13 @@ class Api:
 
     def pages(self, path: str, limit: int) -> Iterator[tuple[float, list[Any], int]]:
         """(seconds, entries, bytes) of each page, following the cursor."""
-        cursor = None
+        more = ""
         while True:
-            url = f"{path}?limit={limit}"
-            if cursor is not None:
-                url += f"&cursor={quote(str(cursor), safe='')}"
-            seconds, page, size = self.get(url)
-            yield seconds, entries(page), size
-            cursor = next_cursor(page)
-            if not cursor:
+            seconds, page, size = self.get(f"{path}?limit={limit}{more}")
+            yield seconds, page["entries"], size
+            if page["next"] is None:
                 return
-
-
-def entries(page: Any) -> list[Any]:
-    """The list in a page, under any key."""
-    if isinstance(page, list):
-        return page
-    return next(value for value in page.values() if isinstance(value, list))
-
-
-def next_cursor(page: Any) -> str | None:
-    """The cursor of the page after this one."""
-    if not isinstance(page, dict):
-        return None
-    for key in ("next_cursor", "next", "cursor"):
-        if page.get(key):
-            return str(page[key])
-    return None
+            more = f"&cursor={quote(page['next'], safe='')}"
 
 
 class Sampler:
@@ -82,22 +63,17 @@ def sampling(port: int, path: str, interval: float = 0.02) -> Iterator[Sampler]:
 
     The last request is waited for, and so counts however long it takes.
     """
-    sampler, stop = Sampler(), threading.Event()
+    sampler = Sampler()
 
-    def ask() -> None:
+    def ask(over: Callable[[], bool]) -> None:
         api = Api(port)
-        while not stop.is_set():
+        while not over():
             try:
                 sampler.seconds.append(api.get(path)[0])
             except (RuntimeError, OSError, http.client.HTTPException):
                 sampler.failures += 1
-            stop.wait(interval)
+            time.sleep(interval)
         api.close()
 
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
+    with meanwhile(ask):
         yield sampler
-    finally:
-        stop.set()
-        thread.join()

@@ -12,22 +12,23 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from functools import partial
-from multiprocessing import Event, Process, Value
-from typing import Any
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 
+from ofapp.bench.figures import percentile
 from ofapp.openflow.model.flow import Flow, Match, Output, in_port
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.switch.queue.revalidation import MOST, Revalidation
 from ofapp.openflow.wire.messages import codec
-from tests.bench.stp_traffic import ETHERTYPE, stamped_socket
-from tests.support.lab import Lab, Switch, _in_namespace
+from tests.bench.meanwhile import beside
+from tests.bench.table import head, row
+from tests.support.lab import ETHERTYPE, Lab, Switch
+from tests.support.stamped import stamped_socket, waiting
 
 HELLO, ECHO_REQUEST, ECHO_REPLY, SET_CONFIG, FLOW_REMOVED, BARRIER, REPLY = 0, 2, 3, 9, 11, 20, 21
 HEADER = struct.Struct("!BBHI")
@@ -73,24 +74,13 @@ class Connection:
         return found
 
 
-def _send(out: socket.socket, count: int, stop: Any) -> None:
-    number = 0
-    while not stop.is_set():
-        for _ in range(AT_ONCE):
-            source = b"\x02\x00" + (number % count).to_bytes(4, "big")
-            with contextlib.suppress(OSError):
-                out.send(b"\xff" * 6 + source + ETHERTYPE.to_bytes(2, "big") + bytes(46))
-            number += 1
-        time.sleep(PAUSE)
-
-
-def _receive(source: socket.socket, last: Any, stop: Any) -> None:
-    source.settimeout(0.2)
-    while not stop.is_set():
+def _send(out: socket.socket, count: int) -> None:
+    for number in itertools.count():
+        source = b"\x02\x00" + (number % count).to_bytes(4, "big")
         with contextlib.suppress(OSError):
-            _, (stamp, *_), _, _ = source.recvmsg(128, 128)
-            seconds, nanoseconds = struct.unpack("qq", stamp[2][:16])
-            last.value = seconds + nanoseconds / 1e9
+            out.send(b"\xff" * 6 + source + ETHERTYPE.to_bytes(2, "big") + bytes(46))
+        if not number % AT_ONCE:
+            time.sleep(PAUSE)
 
 
 def _spin() -> None:
@@ -104,18 +94,6 @@ def _sender() -> socket.socket:
     return made
 
 
-@contextmanager
-def _running(processes: list[Process]) -> Iterator[None]:
-    try:
-        for process in processes:
-            process.start()
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
-
-
 def measure(count: int, busy: int, turns: int) -> list[tuple[float, float, float, float]]:
     """Seconds from the deletion to the reply, the report, the last frame, and the end of the wait.
 
@@ -125,21 +103,21 @@ def measure(count: int, busy: int, turns: int) -> list[tuple[float, float, float
     with closing(Lab()) as lab, ExitStack() as ends:
         switch = lab.switch()
         one, other = (lab.host(switch) for _ in PORTS)
-        out = ends.enter_context(_in_namespace(one.namespace, _sender))
-        listen = partial(stamped_socket, "eth0", ETHERTYPE)
-        into = ends.enter_context(_in_namespace(other.namespace, listen))
-        stop, last = Event(), Value("d")
+        out = ends.enter_context(one.open(_sender))
+        into = ends.enter_context(other.open(lambda: stamped_socket("eth0", ETHERTYPE)))
         connection = Connection(switch)
         port = Flow(TableId.ADMISSION, 100, (in_port(PORTS[0]),), 1, (), TableId.SOURCE)
         by_source = Flow(TableId.SOURCE, 2, (Match("eth_src", 0x06 << 40),), 1, ())
         forward = Flow(TableId.SOURCE, 1, (), 1, (Output(PORTS[1]),))
         connection.put(codec.add_flow(by_source) + codec.add_flow(forward))
-        traffic = [Process(target=_send, args=(out, count, stop))]
-        traffic.append(Process(target=_receive, args=(into, last, stop)))
-        ends.enter_context(_running(traffic + [Process(target=_spin) for _ in range(busy)]))
+        ends.enter_context(beside(lambda: _send(out, count)))
+        for _ in range(busy):
+            ends.enter_context(beside(_spin))
         for _ in range(turns):
             connection.put(codec.add_flow(port))
             time.sleep(max(SETTLE, 1.5 * count * PAUSE / AT_ONCE))
+            while any(waiting(into)):
+                pass
             sent = time.time()
             connection.put(codec.delete_flow(port))
             connection.send(BARRIER)
@@ -147,14 +125,15 @@ def measure(count: int, busy: int, turns: int) -> list[tuple[float, float, float
             reply, report = came[REPLY], came.get(FLOW_REMOVED, came[REPLY] + MOST)
             time.sleep(SETTLE)
             over = report + Revalidation(sent, reply).rest(report)
-            found.append((reply - sent, report - sent, last.value - sent, over - sent))
+            last = sent
+            while arrived := [when for when, _ in waiting(into)]:
+                last = arrived[-1]
+            found.append((reply - sent, report - sent, last - sent, over - sent))
     return found
 
 
-def _spread(seconds: Sequence[float]) -> str:
-    ordered = sorted(1000 * value for value in seconds)
-    chosen = (ordered[len(ordered) // 2], ordered[len(ordered) * 9 // 10], ordered[-1])
-    return " / ".join(f"{value:.1f}" for value in chosen)
+def _three(seconds: Sequence[float]) -> str:
+    return " / ".join(f"{1000 * percentile(seconds, at):.1f}" for at in (0.5, 0.9, 1))
 
 
 def main() -> None:
@@ -163,15 +142,15 @@ def main() -> None:
     parser.add_argument("--busy", type=int, nargs="+", default=[0, 3])
     parser.add_argument("--turns", type=int, default=40)
     options = parser.parse_args()
-    print("| flows | busy | reply | report | last frame | waited | too early | reply alone |")
-    print("|---|---|---|---|---|---|---|---|")
+    times = ("reply", "report", "last frame", "waited")
+    print(head("flows", "busy", *times, "too early", "reply alone"))
     for count in options.flows:
         for busy in options.busy:
             turns = measure(count, busy, options.turns)
             early = sum(last > over for *_, last, over in turns)
             alone = sum(last > reply for reply, _, last, _ in turns)
-            columns = " | ".join(map(_spread, zip(*turns, strict=True)))
-            print(f"| {count} | {busy} | {columns} | {early} of {len(turns)} | {alone} |")
+            cells = map(_three, zip(*turns, strict=True))
+            print(row(count, busy, *cells, f"{early} of {len(turns)}", alone))
 
 
 if __name__ == "__main__":

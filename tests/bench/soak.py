@@ -27,11 +27,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ofapp.bench.figures import percentile
 from tests.bench import openflow as of
 from tests.bench.controllers import Running
 from tests.bench.crowd import rage
 from tests.bench.fleet import HELLO_TIME, Fleet, Member
-from tests.bench.measure import percentile
 from tests.bench.rest import Api
 from tests.bench.storms import GOOD, served
 
@@ -269,12 +269,12 @@ HEAD = (
 
 
 def _three(seconds: Sequence[float]) -> str:
-    return " / ".join(f"{percentile(seconds, at) * 1e3:,.0f}" for at in (50, 99, 100))
+    return " / ".join(f"{percentile(seconds, at) * 1e3:,.0f}" for at in (0.5, 0.99, 1))
 
 
 def line(row: Row) -> str:
     """Of a Markdown table."""
-    api = f"{percentile(row.answers, 50) * 1e3:,.0f} / {percentile(row.answers, 100) * 1e3:,.0f}"
+    api = " / ".join(f"{percentile(row.answers, at) * 1e3:,.0f}" for at in (0.5, 1))
     cells = [
         *(f"{row.minute:.1f}", _three(row.hellos), _three(row.echoes), _three(row.delays)),
         f"{api} ({row.unanswered})",

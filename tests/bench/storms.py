@@ -23,11 +23,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ofapp.bench.figures import percentile
 from tests.bench.controllers import HERE, Peer, Running, emulator_core, peers, running
 from tests.bench.fleet import Fleet, Member
 from tests.bench.hostile import ENDLESS, KINDS, be_hostile
-from tests.bench.measure import percentile
 from tests.bench.rest import Api
+from tests.bench.table import head, row
 
 CONFIG = HERE / "storms.yaml"
 GOOD = 20
@@ -229,15 +230,12 @@ def _ms(seconds: float) -> str:
 
 def table(rows: list[Row]) -> Iterator[str]:
     """Markdown."""
-    yield "| storm | s | CPU s | echo p50 / p99 / max ms | hello late p99 / max ms | MiB | |"
-    yield "|---|---|---|---|---|---|---|"
-    for row in rows:
-        echo = "-"
-        if row.echoes:
-            echo = " / ".join(_ms(percentile(row.echoes, at)) for at in (50, 99, 100))
-        hello = " / ".join(_ms(percentile(row.hellos, at)) for at in (99, 100))
-        spent, memory = f"{row.seconds:.1f} | {row.cpu:.1f}", row.memory / 2**20
-        yield f"| {row.name} | {spent} | {echo} | {hello} | {memory:.0f} | {row.note} |"
+    yield head("storm", "s", "CPU s", "echo p50, p99, max ms", "hello late p99, max ms", "MiB", "")
+    for each in rows:
+        echo = " / ".join(_ms(percentile(each.echoes, at)) for at in (0.5, 0.99, 1))
+        hello = " / ".join(_ms(percentile(each.hellos, at)) for at in (0.99, 1))
+        spent = (f"{each.seconds:.1f}", f"{each.cpu:.1f}")
+        yield row(each.name, *spent, echo, hello, f"{each.memory / 2**20:.0f}", each.note)
 
 
 def main() -> None:
@@ -265,7 +263,7 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f} at the start\n")
     for number, measure in enumerate(measurements):
         rows.append(measure())
-        for line in list(table(rows[-1:]))[0 if not number else 2 :]:
+        for line in list(table(rows[-1:]))[int(number > 0) :]:
             print(line, flush=True)
 
 

@@ -8,64 +8,57 @@ import itertools
 import json
 import os
 import statistics
-import struct
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ofapp.bench.figures import percentile
+from tests.bench.gaps import gap
+from tests.bench.meanwhile import broadcasts, new_hosts
 from tests.bench.stp_kills import kills, kills_table
 from tests.bench.stp_mesh import EVENTS, heals
 from tests.bench.stp_ring import Ring, ring
-from tests.bench.stp_traffic import (
-    ETH_P_802_2,
-    ETHERTYPE,
-    Receiver,
-    Stream,
-    end,
-    is_hello,
-    sender,
-    stamped_socket,
-)
-from tests.support.lab import Host, _in_namespace, sh
+from tests.bench.table import head, row, spread
+from tests.support.lab import BROADCAST, ETHERTYPE, Host, frame, sh
 from tests.support.network import port_state
-from tests.support.waiting import wait_for
+from tests.support.stamped import ETH_P_802_2, Receiver, is_hello, stamped_socket
+from tests.support.waiting import during, wait_for
 
 KINDS = ("ofapp", "ovs")
 NAMES = {"ofapp": "ofapp", "ovs": "OVS rstp_enable"}
 SETTLE = 2.5
+LOADS: Mapping[str, Callable[[Host], AbstractContextManager[object]]] = {
+    "idle": contextlib.nullcontext,
+    "new addresses": new_hosts,
+    "storm": broadcasts,
+}
 
 
 def gaps(made: Ring) -> dict[str, dict[str, int]]:
     """Every event once, on a ring that has converged."""
     one, two = made.hosts
-    _say_hello(two)  # so that the stream is not flooded
-    sock = _in_namespace(two.namespace, lambda: stamped_socket("eth0", ETHERTYPE))
-    stream = Stream(one.namespace, one.mac, two.mac, sock)
     found: dict[str, dict[str, int]] = {}
 
     def event(name: str, change: Callable[[], Any], settle: float = SETTLE) -> None:
-        _say_hello(two)
-        gap = stream.during(change, settle)
-        found[name] = {"lost": gap.lost, "longest": gap.longest, "twice": gap.twice}
+        _say_hello(two)  # so that the stream is not flooded
+        found[name] = asdict(gap(one, two, change, settle))
 
-    try:
-        event("active link down, at the bridge with the spare port", made.near.cut)
-        event("that link up", made.near.restore)
-        made.wait()
-        event("active link down, at the other bridge", lambda: made.far.cut(1))
-        event("that link up again", lambda: made.far.restore(1))
-        made.wait()
-        event("root dies, its links drop", made.kill_root)
-        event("root comes back", made.revive_root)
-        made.wait()
-        event("root vanishes, links stay up", made.delete_root)
-    finally:
-        stream.close()
+    event("active link down, at the bridge with the spare port", made.near.cut)
+    event("that link up", made.near.restore)
+    made.wait()
+    event("active link down, at the other bridge", lambda: made.far.cut(1))
+    event("that link up again", lambda: made.far.restore(1))
+    made.wait()
+    event("root dies, its links drop", made.kill_root)
+    event("root comes back", made.revive_root)
+    made.wait()
+    event("root vanishes, links stay up", made.delete_root)
     return found
 
 
@@ -85,16 +78,16 @@ def _opening(host: Host, witness: Host) -> float:
     sh("ip", "link", "set", host.plug, "down")
     wait_for(lambda: port_state(host.home, host.plug) == "down", "the port to close")  # type: ignore[arg-type]
     time.sleep(0.5)
-    source = bytes.fromhex(host.mac.replace(":", ""))
-    frame = (b"\xff" * 6 + source + struct.pack("!H", ETHERTYPE)).ljust(60, b"\0")
-    receiver = Receiver(_in_namespace(witness.namespace, lambda: stamped_socket("eth0", ETHERTYPE)))
+    broadcast = frame(BROADCAST, host.mac)
+    receiver = Receiver(witness.open(lambda: stamped_socket("eth0", ETHERTYPE)))
     with host.wire() as wire:
         begun = time.time()
         sh("ip", "link", "set", host.plug, "up")
-        while not receiver.frames and time.time() < begun + 40:
+        for _ in during(40, 0.0005):
+            if receiver.frames:
+                break
             with contextlib.suppress(OSError):
-                wire.send(frame)
-            time.sleep(0.0005)
+                wire.send(broadcast)
     receiver.close()
     if not receiver.frames:
         raise RuntimeError(f"{host.plug} does not open")
@@ -107,16 +100,14 @@ def jitter(made: Ring, seconds: float) -> dict[str, dict[str, Any]]:
     cables = (made.spare, made.near, made.far)
     ends = [cable.ends[i] for cable in cables for i in (0, 1)]
     found: dict[str, dict[str, Any]] = {}
-    for load in ("idle", "new-macs", "storm"):
-        process = None if load == "idle" else sender(made.hosts[0].namespace, load)
-        before, changes = _frames_in(made.hosts[0].plug), made.topology_changes()
-        receiver = Receiver(*(stamped_socket(name, ETH_P_802_2) for name in ends))
-        try:
-            time.sleep(seconds)
-        finally:
-            receiver.close()
-            if process is not None:
-                end(process)
+    for load, loaded in LOADS.items():
+        with loaded(made.hosts[0]):
+            before, changes = _frames_in(made.hosts[0].plug), made.topology_changes()
+            receiver = Receiver(*(stamped_socket(name, ETH_P_802_2) for name in ends))
+            try:
+                time.sleep(seconds)
+            finally:
+                receiver.close()
         offered = (_frames_in(made.hosts[0].plug) - before) / seconds
         after = made.topology_changes()
         found[load] = {
@@ -130,8 +121,8 @@ def jitter(made: Ring, seconds: float) -> dict[str, dict[str, Any]]:
 
 def _deviations(receiver: Receiver) -> list[float]:
     at: dict[int, list[float]] = defaultdict(list)
-    for when, frame, number in receiver.frames:
-        if is_hello(frame):
+    for when, data, number in receiver.frames:
+        if is_hello(data):
             at[number].append(when)
     return [
         abs(later - earlier - 2.0) * 1000
@@ -146,82 +137,64 @@ def _frames_in(interface: str) -> int:
 
 
 def _say_hello(host: Host) -> None:
-    source = bytes.fromhex(host.mac.replace(":", ""))
     with host.wire() as wire:
         for _ in range(3):
-            wire.send((b"\xff" * 6 + source + b"\x88\xb5").ljust(60, b"\0"))
+            wire.send(frame(BROADCAST, host.mac))
             time.sleep(0.05)
 
 
 # --- the report --------------------------------------------------------------------------------
 
 
-def spread(values: list[float], unit: str = "") -> str:
-    """Median and range."""
-    if not values:
-        return "-"
-    low, high = min(values), max(values)
-    return f"**{statistics.median(values):.0f}** ({low:.0f}-{high:.0f}){unit}"
-
-
 def gap_table(results: dict[str, list[dict[str, dict[str, int]]]]) -> list[str]:
     """Events by kinds."""
     kinds = [kind for kind in KINDS if results.get(kind)]
-    lines = ["| Event | " + " | ".join(NAMES[k] for k in kinds) + " | duplicates |"]
-    lines.append("| --- |" + " --- |" * (len(kinds) + 1))
+    lines = [head("Event", *(NAMES[kind] for kind in kinds), "duplicates")]
     for name in results[kinds[0]][0]:
         runs = {k: [run[name] for run in results[k] if name in run] for k in kinds}
         cells = [spread([run["lost"] for run in runs[k]]) for k in kinds]
         twice = " / ".join(str(sum(run["twice"] for run in runs[k])) for k in kinds)
-        lines.append(f"| {name} | " + " | ".join(cells) + f" | {twice} |")
+        lines.append(row(name, *cells, twice))
     return lines
 
 
 def edge_table(results: dict[str, list[dict[str, list[float]]]]) -> list[str]:
     """Kinds of ports by kinds."""
     kinds = [kind for kind in KINDS if results.get(kind)]
-    lines = ["| Port | " + " | ".join(NAMES[k] for k in kinds) + " |"]
-    lines.append("| --- |" + " --- |" * len(kinds))
+    lines = [head("Port, ms", *(NAMES[kind] for kind in kinds))]
     for name in ("admin edge", "auto edge"):
-        cells = [spread([ms for run in results[k] for ms in run[name]], " ms") for k in kinds]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        lines.append(
+            row(name, *(spread([ms for r in results[k] for ms in r[name]]) for k in kinds))
+        )
     return lines
 
 
 def jitter_table(results: dict[str, list[dict[str, dict[str, Any]]]]) -> list[str]:
     """Loads by kinds."""
-    lines = ["| Load | Kind | offered kpps | hellos | p50 ms | max ms | topology changes |"]
-    lines.append("| --- |" + " --- |" * 6)
-    for load in ("idle", "new-macs", "storm"):
+    lines = [head("Load", "kind", "offered kpps", "hellos", "p50 ms", "max ms", "topology changes")]
+    for load in LOADS:
         for kind in KINDS:
             runs = [run[load] for run in results.get(kind, [])]
             if not runs:
                 continue
             every = sorted(ms for run in runs for ms in run["deviation"])
             changes = [run["changes"] for run in runs if run["changes"] is not None]
-            figures = (
-                (f"{statistics.median(every):.1f}", f"**{every[-1]:.1f}**") if every else ("-", "-")
-            )
+            figures = [f"{percentile(every, share):.1f}" for share in (0.5, 1)]
             kpps = statistics.median(run["kpps"] for run in runs)
             count = str(sum(changes)) if changes else "-"
-            lines.append(
-                f"| {load} | {NAMES[kind]} | {kpps:.0f} | {len(every)} | "
-                + " | ".join(figures)
-                + f" | {count} |"
-            )
+            lines.append(row(load, NAMES[kind], f"{kpps:.0f}", len(every), *figures, count))
     return lines
 
 
 def mesh_table(results: dict[str, list[dict[str, tuple[float, int]]]]) -> list[str]:
     """Events by kinds."""
     kinds = [kind for kind in KINDS if results.get(kind)]
-    lines = ["| The root is | " + " | ".join(NAMES[k] for k in kinds) + " | copies |"]
-    lines.append("| --- |" + " --- |" * (len(kinds) + 1))
+    lines = [head("The root is", *(NAMES[kind] for kind in kinds), "copies")]
     for how in EVENTS:
         runs = {k: [run[how] for run in results[k] if how in run] for k in kinds}
         cells = [", ".join(f"{seconds:.1f} s" for seconds, _ in runs[k]) for k in kinds]
         copies = " / ".join(str(sum(twice for _, twice in runs[k])) for k in kinds)
-        lines.append(f"| {how} | " + " | ".join(cells) + f" | {copies} |")
+        lines.append(row(how, *cells, copies))
     return lines
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
-import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.bridges import PLAIN, own_switch
+from tests.bench.table import head, row, spread
 from tests.support.census import Census
 from tests.support.lab import Host
 from tests.support.ownswitch import OwnSwitch
@@ -174,10 +174,10 @@ def kills_table(results: dict[str, list[list[Kill]]]) -> list[str]:
     looped = [kill for kill in done if kill.copies]
     healed = [kill.whole for kill in done if kill.whole is not None]
     longest = max((kill.last - kill.first for kill in looped), default=0.0)
-    median = f"{statistics.median(healed):.1f} s ({max(healed):.1f})" if healed else "-"
     return [
-        "| kills | with copies | copies | longest | whole after, median (longest) | never whole |",
-        "| --- |" + " --- |" * 5,
-        f"| {len(done)} | {len(looped)} | {sum(kill.copies for kill in done)} | {longest:.2f} s "
-        f"| {median} | {len(done) - len(healed)} |",
+        head("kills", "with copies", "copies", "longest, s", "whole after, s", "never whole"),
+        row(
+            *(len(done), len(looped), sum(kill.copies for kill in done), f"{longest:.2f}"),
+            *(spread(healed, ".1f"), len(done) - len(healed)),
+        ),
     ]

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import median
 
+from tests.bench.table import head, row, spread
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.etcd_nodes import EtcdNodes
@@ -92,9 +92,9 @@ def turn(switch: VSwitchd, made: dict[str, Controller], count: int) -> Takeover:
     """One takeover."""
     bridge = switch.add_bridge(ports=3)
     switch.vsctl("set-controller", bridge.name, *(one.target for one in made.values()))
-    for row in switch.vsctl("--bare", "--columns=_uuid", "list", "Controller").split():
+    for uuid in switch.vsctl("--bare", "--columns=_uuid", "list", "Controller").split():
         words = ("inactivity_probe=0", "max_backoff=1000", "connection_mode=out-of-band")
-        switch.vsctl("set", "Controller", row, *words)
+        switch.vsctl("set", "Controller", uuid, *words)
     try:
         owner = wait_for(
             lambda: next((name for name, one in made.items() if serves(one, name, bridge)), None),
@@ -121,18 +121,15 @@ def main() -> int:
     parser.add_argument("--hosts", default="10,10000,100000", metavar="COUNTS")
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
-    print("| hosts | until the claim | in line after | turns |")
-    print("| ---: | ---: | ---: | ---: |")
+    print(head("hosts", "s until the claim", "s until in line", "turns"))
     switch = VSwitchd()
     with closing(EtcdNodes()) as etcd, closing(switch), members(etcd) as made:
         switch.start()
         for count in map(int, arguments.hosts.split(",")):
             turns = [turn(switch, made, count) for _ in range(arguments.turns)]
-            columns = (
-                f"{median(times):.2f} s ({min(times):.2f} to {max(times):.2f})"
-                for times in zip(*((t.silent, t.in_line) for t in turns), strict=True)
-            )
-            print(f"| {count:,} | {' | '.join(columns)} | {len(turns)} |", flush=True)
+            columns = zip(*((t.silent, t.in_line) for t in turns), strict=True)
+            cells = (spread(times, ".2f") for times in columns)
+            print(row(f"{count:,}", *cells, len(turns)), flush=True)
     return 0
 
 

@@ -350,9 +350,9 @@ def alone(members: int) -> Site:
     return _made(Plan(1, members, etcd=False, stp=False))
 
 
-def clustered(members: int = 3, switches: int = 2) -> Site:
+def clustered(members: int = 3, switches: int = 2, *, stp: bool = True) -> Site:
     """Switches in a ring, and the members of a cluster."""
-    return _made(Plan(switches, members))
+    return _made(Plan(switches, members, stp=stp))
 
 
 def ring(members: int = 3) -> Site:

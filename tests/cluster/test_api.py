@@ -90,6 +90,17 @@ def test_each_tells_of_all_that_happened(site: Site) -> None:
     assert first.api("GET", "/v1/events", bridge="br0").status == 409  # both are called so
 
 
+def test_any_member_is_asked_what_the_death_of_one_leads_to(site: Site) -> None:
+    """The one that would die answers: it has the switches."""
+    name = site.owner(site.switches[0]).name
+    for member in site.members:
+        reply = member.api("POST", "/v1/what-if", {"fail_member": name, "seconds": 20})
+        assert reply.status == 200, reply
+        said = [each for each in reply.body["assumptions"] if f"the switches of {name}" in each]
+        assert said, (member.name, reply.body["assumptions"])
+        assert not reply.body["interrupted"], "switches go on without a controller"
+
+
 def test_one_map_at_each(site: Site) -> None:
     """Bridges of different members, and the cables between them."""
     assert len({site.owner(switch).name for switch in site.switches}) == 2

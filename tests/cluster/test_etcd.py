@@ -9,12 +9,17 @@ from tests.cluster.tally import Tally
 from tests.cluster.watching import Watch
 from tests.support.waiting import wait_for
 
-ALARM = "cluster.etcd.alarm"
+ALARM, PROBLEM = "cluster.etcd.alarm", "cluster.etcd-alarm"
 
 
 def own(member: Member, kind: str) -> list[dict[str, Any]]:
     """What it has told itself."""
     return [event for event in member.events(kind) if event["member"] == member.name]
+
+
+def problems(member: Member) -> set[str]:
+    """The kinds of problems that stand, by all members."""
+    return {problem["kind"] for problem in member.get("/v1/problems")["problems"]}
 
 
 def test_its_disk_is_full(site: Site, tally: Tally) -> None:
@@ -36,6 +41,7 @@ def test_its_disk_is_full(site: Site, tally: Tally) -> None:
                     f"{one.name} to say that etcd is full",
                     seconds=30,
                 )
+            wait_for(lambda: PROBLEM in problems(member), "a problem", seconds=30)
             watch.newcomers(*site.switches)
             assert [site.owner(each) for each in site.switches] == [owner, member]
             refused = member.api("PUT", static, {"port": other.hosts[0].plug})
@@ -52,6 +58,7 @@ def test_its_disk_is_full(site: Site, tally: Tally) -> None:
         watch.taken(switch, owner)
         cleared = f"{ALARM}.cleared"
         wait_for(lambda: own(member, cleared), f"{member.name} to say that it is not", seconds=30)
+        wait_for(lambda: PROBLEM not in problems(member), "the end of the problem", seconds=30)
         assert member.api("PUT", static, {"port": other.hosts[0].plug}).status in (200, 201)
         assert member.api("DELETE", static).status == 204
         owner.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import struct
 import time
 from collections import Counter
@@ -84,14 +85,15 @@ class Broadcasts(Background):
 
     def _receive(self) -> None:
         end: float | None = None
+        sockets = [wire.socket for wire in self._in.values()]
         while end is None or time.monotonic() < end:
+            select.select(sockets, [], [], 0.05)
             for plug, wire in self._in.items():
                 for got in wire.received():
                     if got.startswith(self._head):
                         self.seen[plug][struct.unpack_from("!Q", got, 14)[0]] += 1
             if self._stop.is_set() and end is None:
                 end = time.monotonic() + 1
-            time.sleep(0.005)
 
 
 class Watch:
@@ -127,7 +129,7 @@ class Watch:
 
     def _after_cut(self, stream: Stream) -> float:
         """Seconds from the cut until the last frame that was lost was sent; 0 if none was."""
-        numbers = [number for number in range(stream.sent) if number not in stream._seen]
+        numbers = stream.missing()
         if not numbers or id(stream) not in self._cut:
             return 0.0
         return max(1, numbers[-1] - self._cut[id(stream)]) / stream.rate

@@ -25,8 +25,8 @@ TURNS = int(os.environ.get("OFAPP_TURNS") or (20 if THOROUGH else 1))
 LEASE = 2.0
 LEARNED = LEASE + 1.0
 """Seconds until a new host is learned again."""
-AWAY = 10.0
-"""Seconds of a fault that lasts longer than LACP's short timeout, and the lease."""
+WITHIN_THE_LEASE, AWAY, LONG = 1.0, 10.0, 60.0
+"""Seconds of faults; AWAY is longer than LACP's short timeout, and the lease."""
 
 long = pytest.mark.thorough
 
@@ -63,7 +63,7 @@ def stopped(seconds: float) -> Callable[[Member], AbstractContextManager[None]]:
 def stopped_for_a_second(member: Member) -> Iterator[None]:
     """It goes on before its lease is over."""
     member.pause()
-    time.sleep(1)
+    time.sleep(WITHIN_THE_LEASE)
     member.resume()
     yield
 
@@ -124,7 +124,7 @@ def without_its_majority(site: Site, etcd: Etcd) -> Iterator[None]:
 @contextmanager
 def gone(site: Site, etcd: Etcd) -> Iterator[None]:
     etcd.kill()
-    time.sleep(60)
+    time.sleep(LONG)
     etcd.start()
     yield
 

@@ -257,7 +257,7 @@ def test_the_doctor_finds_nothing_and_then_what_is_broken(applied: Site) -> None
         assert {
             ("br0", "ovs-vsctl set bridge br0 rstp_enable=false"),
             ("br0", "ovs-vsctl set-fail-mode br0 secure"),
-            ("nowhere0", "mend that, or ovs-vsctl del-port br0 nowhere0"),
+            ("nowhere0", "ovs-vsctl del-port br0 nowhere0 (or fix what it says)"),
             ("eth0", "ofapp deploy apply moves it"),
             ("eth0", "sysctl -w net.ipv4.conf.eth0.arp_ignore=8"),
         } == reported

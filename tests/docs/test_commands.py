@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -13,13 +14,32 @@ TYPED = [
     pytest.param(name, marks=pytest.mark.thorough if name.startswith("lab-") else ())
     for name in dict.fromkeys(name for name, block in BLOCKS if block.typed)
 ]
-"""Labs run in tests/mininet as well."""
+"""Labs are typed by test_labs.py."""
+AT_ONCE = 2
+"""Pages that are typed side by side, each in a bed: they mostly wait for switches."""
 NOT_TYPED = [(name, block.line, block.fence.skip) for name, block in BLOCKS if block.fence.skip]
 
 
+@pytest.fixture(scope="module")
+def typing(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[list[str]]]]:
+    """The faults of each page that is to be typed in this run."""
+    wanted = [
+        item.callspec.params["name"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "typing" in item.fixturenames
+    ]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {
+            name: pool.submit(type_page, name, tmp_path_factory.mktemp("page")) for name in wanted
+        }
+        pool.shutdown(cancel_futures=True)
+
+
 @pytest.mark.parametrize("name", TYPED)
-def test_the_commands_of_a_page_work(name: str, tmp_path: Path) -> None:
-    faults = type_page(name, tmp_path)
+def test_the_commands_of_a_page_work(name: str, typing: dict[str, Future[list[str]]]) -> None:
+    faults = typing[name].result()
     assert not faults, f"bed {bed_of(name)}: " + "\n".join(faults)
 
 

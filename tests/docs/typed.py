@@ -49,7 +49,7 @@ def page_of(name: str) -> tuple[str, Page]:
     if name == README:
         text = (ROOT / README).read_text("utf-8")
         return text, Page(text)
-    return site.sources()[name].read_text("utf-8"), site.page(name)
+    return site.text(name), site.page(name)
 
 
 def bed_of(name: str) -> str:

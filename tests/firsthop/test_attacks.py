@@ -24,6 +24,7 @@ from tests.support.firsthop.servers import GATEWAY, GATEWAY6, dnsmasq
 from tests.support.lab import frame
 from tests.support.waiting import wait_for
 
+RARP = 0x8035  # a guest may send it, and no attack does
 CRAFTED = Path(__file__).with_name("crafted.py")
 
 
@@ -62,7 +63,7 @@ def stayed_away(capture: Capture, lan: Lan) -> list[str]:
     source, target = attacker(lan), victim(lan)
     if lan is lan.bed.guarded:  # on the open one it has claimed its own address for another host
         assert source.reaches(target.address(4) or ""), "the attacker is cut off"
-    mark = frame("ff:ff:ff:ff:ff:ff", source.mac, os.urandom(8))
+    mark = frame("ff:ff:ff:ff:ff:ff", source.mac, os.urandom(8), ethertype=RARP)
     with source.wire() as wire:
         wire.send(mark)
     for host in (target, lan.gateway):

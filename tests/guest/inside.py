@@ -20,6 +20,8 @@ from tests.support.lab import Host, Lab, sh
 from tests.support.traffic import running, small_frames, tcp_mbps
 from tests.support.waiting import wait_for
 
+RATE = 8
+"""Mbit/s of ports that are limited."""
 HANDLERS_FROM = 11.0
 """Seconds of uptime below which Open vSwitch 3.1 starts without upcall handlers, for good."""
 
@@ -111,6 +113,18 @@ def measure(pairs: dict[str, Pair], controller: Controller, rounds: int) -> dict
     return {"packet_ins": _packet_ins(controller) - before, **runs}
 
 
+def limited(pair: Pair, controller: Controller) -> dict[str, float]:
+    """Mbit/s to a port with a rate for what leaves, and from a port with a rate for what enters."""
+    (bridge,) = controller.get("/v1/bridges")["bridges"]
+    found = {}
+    for host, option in ((pair.other, "rate_out"), (pair.one, "rate_in")):
+        path = f"/v1/bridges/{bridge['datapath_id']}/ports/{host.plug}"
+        assert controller.api("PATCH", path, {option: RATE * 1000}).status == 200
+        found[option] = pair.tcp()
+        assert controller.api("PATCH", path, {option: None}).status == 200
+    return found
+
+
 def _packet_ins(controller: Controller) -> int:
     (bridge,) = controller.get("/v1/bridges")["bridges"]
     counters = controller.get(f"/v1/bridges/{bridge['datapath_id']}")["counters"]
@@ -143,6 +157,7 @@ def main() -> None:
         for pair in pairs.values():
             wait_for(lambda pair=pair: pair.one.reaches(pair.other.ip), "the hosts to meet")
         facts["speed"] = measure(pairs, controller, int(sys.argv[2]))
+        facts["limited"] = limited(pairs["ofapp"], controller)
     except BaseException:
         facts["error"] = f"{traceback.format_exc()}\n{controller.log_tail()}"
     facts["end"] = time.monotonic()

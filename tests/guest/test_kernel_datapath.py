@@ -62,3 +62,10 @@ def test_it_is_about_as_fast(facts, figure, kind, other):
     )
     # Noise on a busy machine is 20 %; a frame's detour costs a factor of ten.
     assert ratio > 0.6
+
+
+@pytest.mark.parametrize("option", ["rate_out", "rate_in"])
+def test_it_keeps_the_rates_of_ports(facts, option):
+    """A stream of a second has the rate of that second, and a fifth of a second at once."""
+    assert 1 < facts["limited"][option] < 8 * 1.2 * 1.15
+    assert facts["limited"][option] < statistics.median(facts["speed"]["tcp_mbps"]["ofapp"]) / 2

@@ -40,11 +40,8 @@ def controller() -> Iterator[Controller]:
 @pytest.fixture
 def network() -> Iterator[Network]:
     """An empty network."""
-    network = Network("si")
-    try:
+    with closing(Network("si")) as network:
         yield network
-    finally:
-        network.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

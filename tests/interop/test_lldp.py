@@ -49,13 +49,16 @@ class Lldpd:
         )
         wait_for(self._socket.exists, "lldpd to listen")
 
+    def send_often(self) -> None:
+        """Send each few seconds: by default it sends each 30, for which a test would wait."""
+        self._ask("configure", "lldp", "tx-interval", 5)
+
+    def _ask(self, *words: object) -> str:
+        return self._host.run("lldpcli", "-u", self._socket, "-f", "json0", *words)
+
     def neighbour(self) -> dict[str, Any] | None:
         """The neighbours that it hears."""
-        said = json.loads(
-            self._host.run(
-                "lldpcli", "-u", self._socket, "-f", "json0", "show", "neighbors", "details"
-            )
-        )
+        said = json.loads(self._ask("show", "neighbors", "details"))
         found = said["lldp"][0].get("interface", [])
         return found[0] if found else None
 
@@ -94,7 +97,8 @@ def test_both_hear_each_other_and_forget_who_says_goodbye(
         return found
 
     with closing(Lldpd(host)) as lldpd:
-        wait_for(lambda: heard() and lldpd.neighbour(), "both to hear", seconds=30)
+        wait_for(lambda: heard() and lldpd.neighbour(), "both to hear", seconds=60)
+        lldpd.send_often()
         (known,) = heard()
         assert known["system_description"] == "an independent implementation"
         assert known["port_description"] == "eth0"

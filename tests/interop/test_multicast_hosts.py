@@ -5,11 +5,9 @@ Every host's wire is listened to: members get every frame of a stream, other hos
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable
 
 import pytest
-import yaml
 
 from tests.support.controller import Controller
 from tests.support.lab import Host, Lab
@@ -22,13 +20,9 @@ SSM = {4: "232.4.4.4", 6: "ff3e::4:4"}
 
 
 @pytest.fixture(scope="module")
-def controller() -> Iterator[Controller]:
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
     """With quick questions after a leave."""
-    with closing(
-        Controller(yaml.safe_dump({"defaults": {"multicast": {"mcast_last_member_interval": 0.2}}}))
-    ) as controller:
-        controller.start()
-        yield controller
+    return controller_factory("defaults: {multicast: {mcast_last_member_interval: 0.2}}")
 
 
 def address(host: Host, family: int) -> str:

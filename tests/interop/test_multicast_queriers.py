@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 
 import pytest
 import yaml
@@ -57,11 +56,9 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def controller() -> Iterator[Controller]:
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
     """With a kind of bridge for each test."""
-    with closing(Controller(yaml.safe_dump(CONFIG))) as controller:
-        controller.start()
-        yield controller
+    return controller_factory(yaml.safe_dump(CONFIG))
 
 
 # --- this bridge asks --------------------------------------------------------------------------

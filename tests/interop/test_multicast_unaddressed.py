@@ -6,8 +6,8 @@ heard no querier or router [measured with 6.18]: who is a member behind it, is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 import yaml
@@ -39,10 +39,8 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def controller() -> Iterator[Controller]:
-    with closing(Controller(yaml.safe_dump(CONFIG))) as controller:
-        controller.start()
-        yield controller
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
+    return controller_factory(yaml.safe_dump(CONFIG))
 
 
 @pytest.mark.parametrize(

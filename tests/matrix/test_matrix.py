@@ -1,8 +1,8 @@
 """Other tiers pass with other versions of Open vSwitch, Python, etcd and ofapp's libraries.
 
 The tiers themselves run with this machine's versions, which are Debian 12's and the oldest.  Here
-the newest Open vSwitch and the newest Python run always, with most tests (see `LEFT_OUT`), and all
-else with the thorough tests: it takes too long.
+the newest Open vSwitch and the newest Python run always, with those tests that they concern (see
+`conftest.py`), and all else with the thorough tests: it takes too long.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -30,28 +30,20 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def config(ids: str, rules: list[dict[str, Any]]) -> str:
+def config(ids: str, rules: list[dict[str, Any]]) -> dict[str, Any]:
     """The list on port 1; `ids` gets the copies."""
     named = [rule | ({"mirror": ids} if "mirror" in rule else {}) for rule in rules]
     own = {"acls": {"guests": named}, "ports": {"1": {"acl": "guests"}}}
-    return yaml.safe_dump(
-        {"defaults": {"stp": {"enabled": False}}, "bridges": {f"{DPID:016x}": own}}
-    )
+    return {"defaults": {"stp": {"enabled": False}}, "bridges": {f"{DPID:016x}": own}}
 
 
 @pytest.fixture
-def guarded(lab: Lab) -> Iterator[tuple[Switch, Controller]]:
+def guarded(lab: Lab, start: Callable[..., Controller]) -> tuple[Switch, Controller]:
     """A guest on port 1, a server on port 2, on port 3 a host that watches."""
     switch = lab.switch(DPID)
     for _ in range(3):
         lab.host(switch)
-    controller = Controller(config(lab.hosts[2].plug, RULES))
-    try:
-        controller.start()
-        controller.connect(switch)  # type: ignore[arg-type]
-        yield switch, controller
-    finally:
-        controller.close()
+    return switch, start(config(lab.hosts[2].plug, RULES), switch)
 
 
 def connects(client: Host, server: Host, port: int, seconds: float = 1) -> bool:
@@ -119,7 +111,7 @@ def test_a_guest_and_a_server(lab: Lab, guarded: tuple[Switch, Controller]) -> N
 
     # The list is changed while it is in use.
     without = [rule for rule in RULES if rule["name"] != "ping"]
-    controller.config_file.write_text(config(watcher.plug, without))
+    controller.config_file.write_text(yaml.safe_dump(config(watcher.plug, without)))
     assert controller.api("POST", "/v1/config/reload").status == 200
     wait_for(lambda: not guest.reaches(server.ip, 1), "pings to end")
     counted = hits()["web"]

@@ -34,7 +34,7 @@ def measured(out: Path, *words: object, asked: Sequence[object] = ASKED) -> Resu
         bench(*asked, "--out", out, *words),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -116,6 +116,93 @@ def test_a_profile_tells_a_bridge_from_a_wire(tmp_path):
     assert "### Latency against CPU occupancy" in markdown
     assert {"profile.svg", "occupancy.svg"} <= {path.name for path in tmp_path.iterdir()}
     assert rests() == []
+
+
+def papers_report(out: Path, name: str, *words: object, wire: bool = True) -> str:
+    """Run the smallest form of a paper's tables; the report, in which each cell is filled."""
+    asked = ("paper", name, "--repeat", 1, "--seconds", 0.1)
+    found = measured(out, *words, asked=asked)
+    bridges = {"Linux bridge", "OVS NORMAL netdev", "ofapp netdev"}
+    assert bridges | ({"wire"} if wire else set()) <= {sample.device for sample in found.samples}
+    text = (out / "report.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    cells = [cell for row in rows if "---" not in row for cell in row.strip("| ").split(" | ")]
+    assert all(cell.strip() for cell in cells)
+    assert "not measured" not in "".join(cells)
+    assert (out / "report.html").read_text().count("<table>") >= 2
+    assert rests() == []
+    return text
+
+
+def test_the_tables_of_yu(tmp_path):
+    rates = [word for rate in (1, 1_000, 20_000) for word in ("--rate", rate)]
+    exhibits = ("--table", 1, "--table", 3, "--figure", 13)
+    text = papers_report(tmp_path, "yu", *exhibits, *rates)
+    table_1, table_3 = text.split("## Table ")[1:]
+    assert "| 1 frame per second | 64 | 512 | 512 | 512 | 1.80 |" in table_1
+    for rate in ("1", "1,000", "20,000"):
+        assert f"\n| {rate} | " in table_3
+    assert "| 20,000 | 10,240,000 | 25.0 |" in table_3
+    assert "| Knee | 66,225 (87 µs; then 22,987 µs) |" in table_3
+    assert "## Figure 13: Linux router" in text
+    assert (tmp_path / "figure-13.svg").exists()
+    assert "(section 5, 6): Router and bridge" in text
+
+
+def test_the_tables_of_the_freebsd_bridge(tmp_path):
+    text = papers_report(tmp_path, "freebsd", "--table", 2, "--table", 4, "--table", 5)
+    assert "| 0-5 | 284 | 217 |" in text
+    assert "| 0-60 | 287 | 216 |" in text
+    modes = [line for line in text.splitlines() if line.startswith(("| bridged |", "| monitor |"))]
+    assert len(modes) == 3, "the pings have no monitor"
+    assert "| bridged | 276 | 209 | no bridge |" in text
+    away = text.partition("| controller away |")[2].splitlines()[0].split(" | ")
+    assert away.count("has no controller") == 9
+    assert "**Holds here** (section end): Traffic can go on" in text
+
+
+@pytest.mark.thorough  # what it measures is what a profile is
+def test_the_tables_of_varis(tmp_path):
+    text = papers_report(tmp_path, "varis", wire=False)
+    table_1, table_2 = text.split("## Table ")[1:]
+    rows = [line for line in table_1.splitlines() if line.startswith("| ")]
+    shares = {row.split(" | ")[0].strip("| "): row.split(" | ") for row in rows}
+    assert shares["Interface"][1] == "45.7"
+    columns = [float(shares[one][2]) for one in ("Interface", "Bridge", "Memory/IO", "Locks")]
+    assert sum(columns) == pytest.approx(100, abs=1), "of the Linux bridge, with 2 hosts"
+    assert "| br_handle_frame | 13.5 |" in table_2
+    assert "ovs-vswitchd" in table_2.partition("**Busiest functions**")[2]
+    assert "**Cannot be seen here** (section 5): Software cannot compete" in text
+
+
+@pytest.mark.thorough  # its streams are those of the FreeBSD bridge's tables
+def test_the_figures_of_ibm(tmp_path):
+    loads = ("--payload", 64, "--payload", 0, "--pairs", 2)
+    text = papers_report(tmp_path, "ibm", "--figure", 3, *loads, wire=False)
+    assert "| small transactions, 64 octets | 2 | 1,500 | not in the paper |" in text
+    assert "| stream | 2 | 1,500 | not in the paper |" in text
+    assert "| Two hosts and their NICs |" in text
+    assert "(section figure 3): Across hosts both bridges are alike. The Linux bridge has" in text
+    assert (tmp_path / "figure-3.svg").exists()
+
+
+def test_the_far_end_on_another_machine(tmp_path, monkeypatch):
+    """This machine plays the other one, too: the command that is for ssh runs here."""
+    ssh, near, far = tmp_path / "ssh", f"{NIC}0", f"{NIC}1"
+    ssh.write_text(f'#!/bin/sh\nshift 2\nexec {sys.executable} -m ofapp "$@"\n')
+    ssh.chmod(0o755)
+    monkeypatch.setenv("OFAPP_BENCH_SSH", str(ssh))
+    sh("ip", "link", "add", near, "type", "veth", "peer", "name", far)
+    try:
+        loads = ("--payload", 64, "--pairs", 2)
+        cable = ("--remote", "far.example", "--link", near, "--far-link", far)
+        text = papers_report(tmp_path / "out", "ibm", *loads, *cable, wire=False)
+        assert "The far end is on far.example." in text
+        assert "## Figure 3" in text
+        assert "## Figure 1" not in text
+        assert far in sh("ip", "-o", "link", "show", near), "both interfaces came back"
+    finally:
+        sh("ip", "link", "del", near)
 
 
 def test_given_interfaces_come_back(tmp_path):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -57,15 +54,7 @@ class Site:
 
     def ofapp(self, *words: object) -> str:
         """Type a command; its output."""
-        api = f"http://127.0.0.1:{self.controller.api_port}"
-        done = subprocess.run(
-            [Path(sys.executable).with_name("ofapp"), *map(str, words)],
-            env=os.environ | {"OFAPP_API": api},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = self.controller.ofapp(*words)
         assert not done.returncode, done.stdout + done.stderr
         return done.stdout
 

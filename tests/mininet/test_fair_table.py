@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.stp_traffic import ETH_P_802_2, Receiver, is_hello, stamped_socket
 from tests.support.background import Background
 from tests.support.lab import ETHERTYPE, Host, Wire
 from tests.support.ownswitch import BRIDGE, DPID, ControllerInside, OwnSwitch
+from tests.support.stamped import ETH_P_802_2, Receiver, is_hello, stamped_socket
 from tests.support.waiting import wait_for
 
 FLOODED, OTHERS = 10, range(1, 10)
 FLOOD, EACH = 5000, 100
+PAUSE = 0.002
 """Frames a second on the flooded port, each of a new address, and on each of the others."""
 HOSTS = 300
 """Hosts on each of the others; they send in turn."""
@@ -86,7 +87,7 @@ class Senders(Background):
 
     def _send(self) -> None:
         begun = time.monotonic()
-        while not self._stop.is_set():
+        while not self._stop.wait(PAUSE):
             elapsed = time.monotonic() - begun
             for port, wire in self._wires.items():
                 due = int(elapsed * (FLOOD if port == FLOODED else EACH))
@@ -94,7 +95,6 @@ class Senders(Background):
                     host = number if port == FLOODED else number % HOSTS
                     wire.socket.send(frame(address(port, host)))
                 self.sent[port] = due
-            time.sleep(0.002)
 
 
 def test_hosts_on_nine_ports_are_learned_beside_a_flood_on_the_tenth(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 import yaml
@@ -43,12 +41,8 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="module")
-def controller() -> Iterator[Controller]:
-    """With timeouts of a second on one bridge."""
-    with closing(Controller(yaml.safe_dump(CONFIG))) as controller:
-        controller.start()
-        yield controller
+pytestmark = pytest.mark.controller(yaml.safe_dump(CONFIG))
+"""Timeouts of a second on one bridge."""
 
 
 def test_without_a_querier_nothing_breaks(lab: Lab, controller: Controller) -> None:

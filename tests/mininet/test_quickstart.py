@@ -87,6 +87,7 @@ def test_it_shows_the_bridges_and_leaves_nothing(taken_ports):
     assert page["entries"]
     assert "Where to look next" in said
     assert len(said.splitlines()) < 60
+    assert re.fullmatch(r" +http://127.0.0.1:\d+/", said.splitlines()[-1])
     assert left_over() == []
 
 
@@ -97,6 +98,12 @@ def test_kept_it_runs_until_it_is_stopped():
     url = re.search(r"curl -s (http://127.0.0.1:\d+)/openapi.json", said)[1]
     with urllib.request.urlopen(f"{url}/v1/bridges", timeout=5) as answer:
         bridges = json.load(answer)["bridges"]
+    assert ["the", "page:", f"{url}/"] in [line.split() for line in said.splitlines()]
+    status = re.search(r"what is wrong now: +(.*)", said)[1]
+    shown = subprocess.run(status.split(), capture_output=True, text=True, check=False)
+    assert "ofq1" in shown.stdout, shown
+    with urllib.request.urlopen(f"{url}/", timeout=5) as answer:
+        assert "text/html" in answer.headers["Content-Type"]
     assert sorted(bridge["name"] for bridge in bridges) == ["ofq1", "ofq2"]
     pid = re.search(r"mnexec -a (\d+) bash", said)[1]
     assert " 1 received" in sh("mnexec", "-a", pid, "ping", "-c", "1", "-W", "2", "10.99.0.4")

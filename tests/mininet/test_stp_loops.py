@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -17,25 +18,14 @@ from tests.support.controller import Controller
 from tests.support.lab import Host, Stream, Switch
 from tests.support.network import Cable, Network
 
-
-@pytest.fixture(scope="module")
-def controller() -> Iterator[Controller]:
-    """Spanning tree with the default configuration."""
-    controller = Controller("defaults: {stp: {}}")
-    try:
-        controller.start()
-        yield controller
-    finally:
-        controller.close()
+pytestmark = pytest.mark.controller("defaults: {stp: {}}")
+"""Spanning tree with the default configuration."""
 
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    network = Network("sm")
-    try:
+    with closing(Network("sm")) as network:
         yield network
-    finally:
-        network.close()
 
 
 def ring(network: Network, size: int) -> None:

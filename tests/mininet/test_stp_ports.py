@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import struct
-import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 
 import pytest
-import yaml
 
 from tests.support.census import Census
 from tests.support.controller import Controller
 from tests.support.lab import Host, frame, sh
 from tests.support.network import Network, port_state
 from tests.support.stp_peers import TIMERS, KernelStp, OvsRstp, Peer
-from tests.support.waiting import wait_for
+from tests.support.waiting import during, wait_for
 
 A, B = 0x53A1, 0x53B2
 TRAP_TIMEOUT = 2 * TIMERS["hello_time"]
@@ -25,27 +23,8 @@ neighbour's auto-edge opened the port that it blocked, and there was a storm."""
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    network = Network("sm")
-    try:
+    with closing(Network("sm")) as network:
         yield network
-    finally:
-        network.close()
-
-
-@pytest.fixture
-def start() -> Iterator[Callable[[dict], Controller]]:
-    """Starts controllers with a configuration."""
-    started: list[Controller] = []
-
-    def run(config: dict) -> Controller:
-        controller = Controller(yaml.safe_dump(config))
-        started.append(controller)
-        controller.start()
-        return controller
-
-    yield run
-    for controller in started:
-        controller.close()
 
 
 def seconds_to_forwarding(host: Host, witness: Host) -> float:
@@ -55,16 +34,12 @@ def seconds_to_forwarding(host: Host, witness: Host) -> float:
     with host.wire() as out, witness.wire() as watch:
         watch.received()
         sh("ip", "link", "set", host.plug, "up")
-        begun = time.monotonic()
-        number = 0
-        while time.monotonic() < begun + 20:
-            with contextlib.suppress(OSError):
+        for number, passed in enumerate(during(20, 0.002)):
+            with suppress(OSError):
                 out.send(frame("ff:ff:ff:ff:ff:ff", host.mac, struct.pack("!I", number)))
-            number += 1
             arrived = [got for got in watch.received() if got[6:12] == mac_bytes(host)]
             if arrived:
-                return time.monotonic() - begun
-            time.sleep(0.002)
+                return passed
     raise AssertionError("the port does not open")
 
 
@@ -282,10 +257,8 @@ def test_a_controller_that_hangs_for_a_while(
 
 def quiet_for(census: Census, seconds: float) -> None:
     """Watch for so long that no frame comes twice."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    for _ in during(seconds):
         census.check()
-        time.sleep(0.1)
 
 
 def test_bpdus_of_others_pass_a_port_without_spanning_tree(

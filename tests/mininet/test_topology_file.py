@@ -19,6 +19,7 @@ TOPOLOGIES = {  # what to ask for: switches, hosts, links among switches
     "bond,3,1": (2, 2, 3),
     "legacy,3": (4, 4, 4),
     "multicast": (2, 5, 1),
+    "curve": (1, 2, 0),
 }
 
 

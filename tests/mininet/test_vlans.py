@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.controller import Controller
 from tests.support.hosts import wait_known
@@ -23,19 +23,12 @@ def configure(lab: Lab) -> dict[str, object]:
 
 
 @pytest.fixture
-def site(lab: Lab):
+def site(lab: Lab, start: Callable[..., Controller]) -> tuple[Lab, Controller]:
     first, second = lab.switch(), lab.switch()
     for number in VLANS:
         lab.host(first if number < 4 else second)
     lab.link(first, second)
-    controller = Controller(yaml.safe_dump(configure(lab)))
-    try:
-        controller.start()
-        for switch in lab.switches:
-            controller.connect(switch)  # type: ignore[arg-type]
-        yield lab, controller
-    finally:
-        controller.close()
+    return lab, start(configure(lab), *lab.switches)
 
 
 def test_hosts_reach_those_of_their_vlan_on_both_switches(site) -> None:

@@ -50,6 +50,36 @@ for module in pkgutil.walk_packages(ofapp.__path__, "ofapp."):
 import prometheus_client.parser, rich.markdown  # imported where they are used
 """
 
+EVERY_COMMAND = """
+import subprocess, typer
+from concurrent.futures import ThreadPoolExecutor
+from ofapp.cli.app import app
+
+def leaves(command, path=()):
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield path
+    for name in below or ():
+        yield from leaves(below[name], (*path, name))
+
+def fault(words):
+    asked = ["ofapp", *words]
+    try:
+        done = subprocess.run(asked, stdin=-3, capture_output=True, text=True, timeout=10)
+    except subprocess.TimeoutExpired:
+        return ""  # it follows what happens
+    return done.stderr if done.returncode not in (0, 1, 2, 3) or "Traceback" in done.stderr else ""
+
+paths = [*leaves(typer.main.get_command(app))]
+asked = [(*path, "--help") for path in paths] + [path for path in paths if path != ("run",)]
+with ThreadPoolExecutor(3) as pool:  # those that follow what happens wait side by side
+    for words, found in zip(asked, pool.map(fault, asked)):
+        if found:
+            print(*words, found.splitlines()[-1])
+print(len(paths), "commands")
+"""
+"""Run each command for its help and without arguments, and print those that end with a defect."""
+
 
 def get(machine: Machine, path: str) -> Any:
     return json.loads(machine.run("curl", "--silent", "--fail", f"{API}/{path}"))
@@ -75,6 +105,14 @@ def test_it_runs_once_it_is_installed_and_serves_a_real_switch(installed: Machin
         "systemctl status to tell of the switch",
     )
     assert status[0].startswith("listening for switches on tcp:127.0.0.1:6653")
+
+
+def test_every_command_of_the_package_runs(installed: Machine) -> None:
+    """No module that a command imports is left out of the package."""
+    python = "/usr/lib/ofapp/bin/python3"
+    printed = installed.run(python, "-c", EVERY_COMMAND, seconds=300).splitlines()
+    assert len(printed) == 1, printed
+    assert int(printed[0].split()[0]) > 80
 
 
 def test_it_can_do_nothing_but_its_work(installed: Machine) -> None:

@@ -13,10 +13,10 @@ import pytest
 from ofapp.common import hub
 from ofapp.config import load_config
 from ofapp.controller.cluster.etcd.etcd import (
-    Changes,
     EtcdError,
     Put,
     RefusedError,
+    WatchResponse,
     absent,
     created,
 )
@@ -109,7 +109,7 @@ def client(folder: Path, **other: str) -> Gateway:
 
 def test_ofapp_has_all_that_it_needs(folder: Path) -> None:
     etcd = client(folder)
-    batches: list[Changes] = []
+    batches: list[WatchResponse] = []
     etcd.watch("/ofapp/x/", batches.append)
     wait_for(lambda: batches, "the present keys", sleep=hub.sleep)
     lease = etcd.grant(10)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+from lxml.etree import _Element as Element
 
 from ofapp.config import load_config
 from ofapp.config.port import PortSection
@@ -29,7 +30,7 @@ def schema(kind: str) -> etree.RelaxNG:
     return etree.RelaxNG(file=unpacked("libvirt0") / f"usr/share/libvirt/schemas/{kind}.rng")
 
 
-def document(file: Path) -> tuple[etree.RelaxNG, etree._Element]:
+def document(file: Path) -> tuple[etree.RelaxNG, Element]:
     kind = file.name.partition("-")[0].partition(".")[0]
     text = file.read_text()
     if kind == "interface":
@@ -49,7 +50,7 @@ def test_a_mistake_would_be_found() -> None:
     assert not schema("network").validate(wrong)
 
 
-def interface(name: str) -> etree._Element:
+def interface(name: str) -> Element:
     return etree.fromstring((FOLDER / f"interface-{name}.xml").read_text())
 
 

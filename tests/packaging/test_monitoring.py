@@ -167,7 +167,7 @@ def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
 def test_each_alert_has_a_test_and_a_runbook() -> None:
     known = alerts()
     assert known.keys() == ILL.keys()
-    headings = re.findall(r"^## (\w+)$", site.sources()["alerts"].read_text("utf-8"), re.M)
+    headings = re.findall(r"^## (\w+)$", site.text("alerts"), re.M)
     assert headings == list(known)
     for name, rule in known.items():
         assert rule["annotations"]["runbook"] == f"/guide/alerts.html#{name.lower()}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from configparser import ConfigParser
 from fnmatch import fnmatch
 from importlib.metadata import distributions
@@ -14,6 +15,7 @@ import pytest
 
 from tests.packaging.conftest import build_package
 from tests.packaging.machine import REPOSITORY
+from tests.support import pyodide
 
 MOST_BYTES = 20_000_000
 SITE = "usr/lib/ofapp/lib/python3*/site-packages"
@@ -75,6 +77,23 @@ def test_the_build_takes_another_maintainer(tmp_path: Path) -> None:
     refused = build_package(tmp_path, {"DEBEMAIL": "R & D <net@example.org>"})
     assert refused.returncode == 1
     assert "DEBEMAIL" in refused.stderr
+
+
+def test_pyodide_is_not_in_it_and_the_laboratory_is_built_from_it(
+    unpacked: Path, site: Path, tmp_path: Path
+) -> None:
+    assert not [path for path in unpacked.rglob("*") if "pyodide" in path.name]
+    (tmp_path / "p.tgz").write_bytes(pyodide.small_package())
+    program = (
+        "import sys, pathlib; sys.path.insert(0, sys.argv[1]); from ofapp.lab import files;"
+        "from ofapp.docs import site; assert site.text('vlans') and site.text('pipeline');"
+        "files.INTEGRITY = sys.argv[2]; folder = pathlib.Path(sys.argv[3]);"
+        "files.build(folder / 'lab', (folder / 'p.tgz').read_bytes())"
+    )
+    known = pyodide.integrity((tmp_path / "p.tgz").read_bytes())
+    subprocess.run([sys.executable, "-I", "-S", "-c", program, site, known, tmp_path], check=True)
+    for path in ("index.html", "core.zip", "js/worker.js", "page/vendor/dagre/dagre.esm.js"):
+        assert (tmp_path / "lab" / path).stat().st_size > 500
 
 
 def test_the_bill_of_materials_names_what_is_shipped(unpacked: Path, site: Path) -> None:

@@ -23,8 +23,10 @@ def analyze(*words: object) -> str:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_finds_nothing_wrong(unit: Path) -> None:
     said = analyze("verify", "--man=no", unit).splitlines()
-    # Nothing is installed here; that the commands run is shown in test_debian_package.
-    assert [line for line in said if "is not executable: No such file" not in line] == []
+    # Nothing is installed here; that the commands run is shown in test_debian_package.  Units of
+    # other packages, which systemd reads with ours, are not ours to judge.
+    others = "is not executable: No such file", "/lib/systemd/system/"
+    assert [line for line in said if not any(words in line for words in others)] == []
 
 
 def test_a_mistake_would_be_found(tmp_path: Path) -> None:

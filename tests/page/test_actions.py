@@ -51,9 +51,40 @@ def test_a_port_down_and_up(page: Browser, site: Site) -> None:
     page.reads("br1p1 of br1 is down.")
     assert port(site, OFFICE)["settings"]["shutdown"] is True  # type: ignore[index]
     page.click(".detail button", "Bring up…")
-    confirm(page, "Bring up", "takes part again")
+    confirm(page, "Bring up", "is enabled again")
     page.reads("br1p1 of br1 is up again.")
     assert "shutdown" not in port(site, OFFICE)["settings"]  # type: ignore[operator]
+
+
+def test_a_port_gets_another_vlan_after_a_trial_and_back_again(page: Browser, site: Site) -> None:
+    """The form says what would change in the network before it is applied."""
+    choose(page, FILTERED)
+    page.click(".detail button", "Change…")
+    assert not page.find("dialog button.primary").is_enabled()
+    page.click("dialog select[name=mode] option", "access")
+    page.type("dialog input[name=access]", "office")
+    page.click("dialog select[name=trust] option", "uplink")
+    until(lambda: "port br1p4: VLAN all -> 10" in page.find("dialog").text, "the trial")
+    assert "vlan" not in port(site, FILTERED)["settings"]  # type: ignore[operator]
+    page.click("dialog button.primary", "Apply")
+    page.reads("br1p4 of br1 is changed.")
+    settings = port(site, FILTERED)["settings"]
+    assert (settings["vlan"], settings["trust"]) == ("office", "uplink")  # type: ignore[index]
+    page.click(".notice button", "Undo")
+    page.reads("br1p4 of br1 is as before.")
+    settings = port(site, FILTERED)["settings"]
+    assert settings == {"acl": "guests", "stp": {"admin_edge": True}}
+
+
+def test_what_a_trial_refuses_is_said_in_the_form(page: Browser) -> None:
+    choose(page, FILTERED)
+    page.click(".detail button", "Change…")
+    page.click("dialog select[name=mode] option", "access")
+    page.type("dialog input[name=access]", "nosuch")
+    until(lambda: "nosuch" in page.find("dialog .plan").text, "the refusal")
+    assert not page.find("dialog button.primary").is_enabled()
+    page.keys(Keys.ESCAPE)
+    assert any("409" in complaint for complaint in page.complaints())
 
 
 def test_what_is_not_confirmed_is_not_done(page: Browser, site: Site) -> None:

@@ -28,6 +28,10 @@ def test_members_and_links_are_listed_and_drawn(fabric_page: Browser) -> None:
     assert any("held" in row and "waits for 8 s" in row for row in rows)
     assert any("wrong" in row and "it leads to another fabric" in row for row in rows)
     assert any("ready" in row and "3, 4" in row for row in rows)
+    assert {each.text for each in page.all(".lists a")} == {
+        "What if it is cut?",
+        "What if it loses its power?",
+    }
     until(lambda: "0 bit/s" in page.text, "the load of a link")
     painted = """
         const seen = new Set();

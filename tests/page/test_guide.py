@@ -45,3 +45,16 @@ def test_nothing_serious_stands_in_a_readers_way(page: Browser, site: Site) -> N
     finally:
         page.dark(False)
         page.size(*WIDE)
+
+
+def test_the_guide_and_the_api_lead_back_to_the_network(page: Browser, site: Site) -> None:
+    for place in ("guide/vlans.html", "docs"):
+        page.driver.get(f"{site.url}{place}")
+        page.click("header a", "Problems")
+        page.reads("Changes of the last hour", "4 switches")
+
+
+def test_the_guide_from_a_disk_has_no_links_to_a_network(page: Browser, tmp_path: Path) -> None:
+    guide.build(tmp_path)
+    page.driver.get(f"file://{tmp_path}/index.html")
+    assert not page.find("header").text.count("Problems")

@@ -28,8 +28,8 @@ MARKUP = "return document.querySelectorAll('main img, #evil, main b[id], main sc
         (f"#/bridge/{BR3}/stp", EVIL_PORT),
         (f"#/bridge/{BR3}/vlans", EVIL_PORT),
         (f"#/bridge/{BR3}/bindings", EVIL_PORT),
-        (f"#/bridge/{BR3}/events", EVIL_PORT),
-        ("#/events", EVIL_PORT),
+        (f"#/bridge/{BR3}/events?text=img", EVIL_PORT),
+        ("#/events?text=img", EVIL_PORT),
         ("#/search?q=%3Cimg", EVIL_PORT),
         ("#/search?q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "<img src=x onerror=alert(1)>"),
         ("#/bridge/%3Cb%20id%3Devil%3E", EVIL_BRIDGE),
@@ -171,7 +171,7 @@ def test_the_page_asks_nobody_else(window: Browser) -> None:
         window.open(f"#/{view}")
         window.reads("shown" if view == "hosts" else "br3")
     window.open("#/config")
-    window.reads("What runs, beside the file")
+    window.reads("In force, compared with the file")
     asked = {url for url in window.requests() if not url.startswith(("data:", "chrome:"))}
     assert asked
     assert {url for url in asked if not url.startswith(window.url)} == set()

@@ -62,7 +62,7 @@ def log_in(visitor: Browser, secret: str) -> None:
 def test_from_the_login_to_the_page_and_out_again(closed: Controller, visitor: Browser) -> None:
     secret = token(closed, "ops", "operator")
     visitor.open()
-    visitor.reads("asks everybody who they are", "ofapp token create")
+    visitor.reads("requires a login", "ofapp token create")
     assert "Map" not in visitor.text
     log_in(visitor, "nonsense")
     visitor.reads("there is no such token")
@@ -76,7 +76,7 @@ def test_from_the_login_to_the_page_and_out_again(closed: Controller, visitor: B
     visitor.driver.refresh()
     visitor.reads("token ops, operator")
     visitor.click("button", "Log out")
-    visitor.reads("asks everybody who they are")
+    visitor.reads("requires a login")
     assert visitor.driver.get_cookies() == []
     visitor.complaints()
 
@@ -87,10 +87,10 @@ def test_a_session_that_ends_leads_to_the_login(closed: Controller, visitor: Bro
     visitor.reads("Log in")
     log_in(visitor, secret)
     visitor.reads("token soon, viewer", "Configuration")
-    assert "Read it again" not in visitor.text  # that is for admins
+    assert "Reload…" not in visitor.text  # that is for admins
     with closing(OverSocket(closed.dir / "state" / "api.sock")) as connection:
         connection.request("DELETE", "/v1/tokens/soon")
         assert connection.getresponse().status == 204
     visitor.open("#/events")
-    visitor.reads("asks everybody who they are")
+    visitor.reads("requires a login")
     until(lambda: "soon" not in visitor.text, "the name to go")

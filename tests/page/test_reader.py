@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ from tests.page.browser import PHONE, WIDE, Browser, Keys, until
 AXE = Path(__file__).with_name("vendor") / "axe.min.js"
 BR1 = f"{1:016x}"
 VIEWS = {
+    "problems": ("#/problems", "Changes of the last hour"),
     "map": ("#/map", "3 links"),
     "switches": ("#/switches", "connected"),
     "hosts": ("#/hosts", "shown"),
     "events": ("#/events", "discarding -> forwarding"),
-    "config": ("#/config", "What runs"),
+    "config": ("#/config", "In force"),
     "search": ("#/search?q=br1", "Switches"),
     "ports": (f"#/bridge/{BR1}/ports?port=1", "What differs"),
     "fdb": (f"#/bridge/{BR1}/fdb", "shown"),
@@ -147,3 +149,17 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(page: Browser, view: str) -
         assert inner <= PHONE[0]
     finally:
         page.size(*WIDE)
+
+
+WRONG = ("halt", "heard", "away", "in line", "mend", "everybody", "Nothing is called so")
+"""Words of earlier versions, for which there are terms of the field."""
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view not in ("events", "problems")])
+def test_no_view_has_a_word_of_the_wrong_ones(page: Browser, view: str) -> None:
+    """Views with messages of the API are left out."""
+    fragment, says = VIEWS[view]
+    page.open(fragment)
+    page.reads(says)
+    shown = page.text
+    assert [word for word in WRONG if re.search(rf"\b{word}\b", shown, re.IGNORECASE)] == []

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from tests.support.background import Background, Closable
 from tests.support.lab import Host, _in_namespace
-from tests.support.waiting import wait_for
+from tests.support.waiting import during, wait_for
 
 ETHERTYPE = 0x88B6  # for local experiments (IEEE 802), the lab's other frames have 0x88B5
 STORM = 2_000
@@ -69,19 +69,17 @@ class Census(Background):
         count as missing frames, only as seeing too many.
         """
         self._absent = {host.number for host in without}
-        begun = time.monotonic()
-        start = first = self.rounds
-        while True:
+        start = first = bad = self.rounds
+        for _ in during(seconds, self._interval):
             self.check()
-            if (bad := self._last_incomplete(first, rounds)) is None:
+            incomplete = self._last_incomplete(first, rounds)
+            if incomplete is None:
                 self._let_stragglers_arrive()
                 return (first - start) * self._interval
+            bad = incomplete
             first = max(bad + 1, self.rounds - rounds)  # keep up with the present
-            if time.monotonic() - begun > seconds:
-                raise AssertionError(
-                    f"{what}: after {seconds:g} s frames are still lost: {self.missing(bad)}"
-                )
-            time.sleep(self._interval)
+        lost = self.missing(bad)
+        raise AssertionError(f"{what}: after {seconds:g} s frames are still lost: {lost}")
 
     def check(self) -> None:
         """AssertionError if anything has arrived too often so far."""
@@ -120,32 +118,20 @@ class Census(Background):
             if number in seen
         ]
 
-    def longest_gap(self, phase: str) -> int:
-        """The most rounds running of a phase that some host missed of some other."""
-        begin = next(at for at, name in self._phases if name == phase)
-        end = next((at for at, _ in self._phases if at > begin), self.rounds)
-        longest = 0
-        for one in self._hosts:
-            for other in self._hosts:
-                if one is other or {one.number, other.number} & self._absent:
-                    continue
-                seen, gap = self._seen[one.number, other.number], 0
-                for number in range(begin, end):
-                    gap = 0 if number in seen else gap + 1
-                    longest = max(longest, gap)
-        return longest
+    def lost(self, sender: Host, receiver: Host, rounds: range) -> int:
+        """How many of these rounds' frames of one host have not reached another."""
+        seen = self._seen[sender.number, receiver.number]
+        return sum(number not in seen for number in rounds)
 
     def _last_incomplete(self, first: int, rounds: int) -> int | None:
         """The last round of the window that has not reached everybody; None if all have."""
         if self.rounds < first + rounds:
             return first - 1
-        wait = time.monotonic() + 0.3
-        for number in range(first + rounds - 1, first - 1, -1):
-            while self.missing(number) and time.monotonic() < wait:
-                time.sleep(0.01)
-            if self.missing(number):
-                return number
-        return None
+        window = range(first + rounds - 1, first - 1, -1)
+        for _ in during(0.3, 0.01):
+            if not any(map(self.missing, window)):
+                break
+        return next(filter(self.missing, window), None)
 
     def _let_stragglers_arrive(self) -> None:
         end = self.rounds + max(3, int(0.1 / self._interval))

@@ -136,17 +136,25 @@ def legitimate(host: Host) -> Frames:
         nonce = bytes((14, 1)) + bytes(6)  # RFC 7527
         probe = dhcp.dad(mac, source)
         yield f"DAD{name} with a nonce", host.nd(probe.but(body=probe.body + nonce))
-    yield "another protocol", host.frame(0x88B5, b"x" * 46, BROADCAST)
 
 
 def attacks(host: Host) -> Frames:
     """What its host may not send by a port of `trust: guest`."""
+    yield from other_protocols(host)
     yield from _forged_sources(host)
     yield from _forged_arp(host)
     yield from _forged_discovery(host)
     yield from _rogue_router(host)
     yield from _rogue_multicast_router(host)
     yield from _rogue_server(host)
+
+
+def other_protocols(host: Host) -> Frames:
+    """Frames of a host with bindings that are neither ARP, RARP nor IP."""
+    for name, kind in (("PPPoE discovery", 0x8863), ("PPPoE", 0x8864), ("a test", 0x88B5)):
+        yield name, host.frame(kind, b"x" * 46, BROADCAST)
+    yield "LLC", llc(host, host.frame(0x88B5, b"x" * 46), b"\xe0\xe0\x03", b"")
+    yield "another protocol in SNAP", llc(host, host.frame(0x88B5, b"x" * 46), SNAP)
 
 
 def _forged_sources(host: Host) -> Frames:

@@ -17,17 +17,18 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
-from ofapp.common.places import API_SOCKET
+from ofapp.common.api_address import API_SOCKET
 from tests.support import logs
 from tests.support.forks import Fork, fork
 from tests.support.ovs import Bridge
 from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
+AnyBridge = TypeVar("AnyBridge", bound=Bridge)
 ROOT = Path(__file__).parents[2]
 LISTENING = "listening for switches"
 PROGRAM = Path(sys.executable).with_name("ofapp-manager")
@@ -44,12 +45,17 @@ class Reply:
 
 
 class Controller:
-    """One run of the application after another on the same ports and the same state."""
+    """One run of the application after another on the same ports and the same state.
+
+    speed: of its clock, if it is a fork: see `fast_clock`.
+    """
 
     preloaded = False
     """Fork a process that has imported everything: for tests, not for measurements."""
 
-    def __init__(self, config: str = "", *, options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, config: str = "", *, options: tuple[str, ...] = (), speed: float = 1
+    ) -> None:
         self.dir = Path(tempfile.mkdtemp(prefix="ofapp-ctl-"))
         self.ofp_port = free_port()
         self.api_port = free_port()
@@ -58,6 +64,7 @@ class Controller:
         self.program = PROGRAM
         """Another version's, from the next start on."""
         self._options = options
+        self._speed = speed
         self._listened = 0
         self._process: Fork | subprocess.Popen[bytes] | None = None
 
@@ -86,7 +93,7 @@ class Controller:
         environment = os.environ | {"PYTHONUNBUFFERED": "1"}
         with open(self.log_path, "ab") as log:
             if self.preloaded and self.program == PROGRAM:
-                self._process = fork(arguments, ROOT, environment, log.fileno())
+                self._process = fork(arguments, ROOT, environment, log.fileno(), speed=self._speed)
             else:
                 own = [str(self.program)]
                 if not self.program.exists():
@@ -145,6 +152,12 @@ class Controller:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """The process id of the controller, which runs."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log_path(self) -> Path:
         """Where its output goes, over all its runs."""
         return self.dir / "log"
@@ -168,19 +181,50 @@ class Controller:
 
     # --- switches -----------------------------------------------------------------------------
 
-    def connect(self, bridge: Bridge) -> None:
-        """Point *bridge* here and wait until it has been set up."""
+    def connect(self, bridge: AnyBridge) -> AnyBridge:
+        """Point *bridge* here and wait until it has been set up; gives the bridge."""
+        known = self.api("GET", f"/v1/bridges/{bridge.dpid16}")
         bridge.set_controller(self.target)
-        self.wait_ready(bridge)
+        self.wait_ready(bridge, known.body["peer"] if known.status == 200 else None)
+        return bridge
 
-    def wait_ready(self, bridge: Bridge) -> None:
-        """Wait until *bridge* is connected and holds what it should."""
+    def wait_ready(self, bridge: Bridge, former: str | None = None) -> None:
+        """Wait until *bridge* is connected and holds what it should.
 
-        def ready() -> bool:
+        former: address of a bridge with the same datapath id, which may just have been destroyed:
+        on a busy machine the controller still says that it is connected and in sync.
+        """
+
+        def has(*what: str) -> bool:
             reply = self.api("GET", f"/v1/bridges/{bridge.dpid16}")
-            return reply.status == 200 and reply.body["connected"] and reply.body["in_line"]
+            if reply.status != 200 or not all(reply.body[key] for key in what):
+                return False
+            return reply.body["peer"] != former or reply.body["name"] == bridge.name
 
-        wait_for(ready, f"{bridge.name} to be set up", tick=bridge.switch.step, seconds=30)
+        def closed_edges() -> list[str]:
+            """Edge ports that wait for the answer to their first BPDU, for 50 ms."""
+            tree = self.get(f"/v1/bridges/{bridge.dpid16}/stp")
+            edges = [p for p in tree["ports"] if p["role"] == "designated" and p["edge"]["admin"]]
+            waiting = (p for p in edges if tree["enabled"] and not p["guards"])
+            return [port["name"] for port in waiting if port["state"] == "discarding"]
+
+        reached = f"{bridge.name} to be connected"
+        wait_for(lambda: has("connected"), reached, tick=bridge.switch.step, seconds=30)
+        # From here on the controller renews flows by its own clock.
+        pace, ready = bridge.switch.in_pace(), f"{bridge.name} to be in sync"
+        wait_for(lambda: has("connected", "in_line"), ready, tick=pace, seconds=30)
+        wait_for(lambda: not closed_edges(), f"edges of {bridge.name}", tick=pace)
+
+    def ofapp(self, *words: object) -> subprocess.CompletedProcess[str]:
+        """Type a command for this controller."""
+        return subprocess.run(
+            [sys.executable, "-m", "ofapp", *map(str, words)],
+            env=os.environ | {"OFAPP_API": f"http://127.0.0.1:{self.api_port}"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
     # --- the API ------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from typing import Any
 from ofapp.controller.cluster.etcd.etcd import (
     Aspect,
     Change,
-    Changes,
     Condition,
     Delete,
     EtcdError,
@@ -29,6 +28,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     Put,
     Record,
     UnreachableError,
+    WatchResponse,
 )
 
 LEAST_LEASE = 2.0
@@ -286,7 +286,7 @@ class FakeWatch:
         finally:
             self._delivering = False
 
-    def _next(self) -> Changes | None:
+    def _next(self) -> WatchResponse | None:
         etcd = self.client.etcd
         if self.client.cut or self.client.deaf or self not in etcd.watches:
             return None
@@ -294,14 +294,14 @@ class FakeWatch:
             records, revision, _ = self.client.found(self._prefix)
             self._since = revision
             changes = (Change(record.key, record, record.modified) for record in records)
-            return Changes(tuple(changes), revision, whole=True)
+            return WatchResponse(tuple(changes), revision, whole=True)
         new = deque(
             change
             for change in etcd.history
             if change.revision > self._since and change.key.startswith(self._prefix)
         )
         self._since = etcd.revision
-        return Changes(tuple(new), etcd.revision) if new else None
+        return WatchResponse(tuple(new), etcd.revision) if new else None
 
 
 __all__ = ["EtcdError", "FakeClient", "FakeEtcd", "FakeWatch"]

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
-from ofapp.bridge.fabric.graph import End, Graph, Link
-from ofapp.bridge.fabric.view.projection import FABRIC
-from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.effects.fabric import FABRIC_PORT, DesiredFabric
+from ofapp.bridge.fabric.plans.graph import End, Graph, Link
+from ofapp.bridge.fabric.state.projection import FABRIC
+from ofapp.bridge.relay.policies import PortPolicies
 
 NUMBER = 9
 """The fabric's number."""

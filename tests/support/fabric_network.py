@@ -58,7 +58,7 @@ class FabricNetwork:
     """Members s1, s2, and so on, each with a host at its port 1.
 
     down: cables without carrier; cut: members without a controller; gone: deleted ones.
-    sent: frames that were sent so far.
+    sent: frames that were sent so far.  file: the configuration.
     """
 
     def __init__(
@@ -80,7 +80,8 @@ class FabricNetwork:
             f"s{member}": {"bridge": bridge.dpid16, "links": ["*to*"]}
             for member, bridge in self.members.items()
         }
-        controller.configure(yaml.safe_dump({"fabrics": {"pod": {"members": file}}}))
+        self.file = {"fabrics": {"pod": {"members": file}}}
+        controller.configure(yaml.safe_dump(self.file))
         self._collect()  # what an earlier network of the same names has left
         self._edges.clear()
         self._crossings.clear()

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.graph import End, Graph
-from ofapp.bridge.fabric.plan import Plan, plan
-from ofapp.bridge.fabric.update import Content
+from ofapp.bridge.effects.fabric import Content, DesiredFabric
+from ofapp.bridge.fabric.plans.graph import End, Graph
+from ofapp.bridge.fabric.plans.plan import Plan, plan
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.openflow.model.flow import Flow

@@ -36,6 +36,7 @@ from ofapp.openflow.model.flow import (
     PushEmptyTag,
     PushTag,
     Resubmit,
+    Separate,
     SetBits,
     SetInPort,
     SetRegister,
@@ -102,7 +103,9 @@ class _State:
             case "eth_src":
                 self.frame = replace(self.frame, src=value)
             case "vlan_tci":
-                self.frame = replace(self.frame, tag=value)
+                self.frame = replace(self.frame, tag=value if value & TAGGED else 0)
+            case "ip_dscp" | "ip_tos":
+                pass  # a frame of this model has none
             case "mpls_label":
                 self.frame = replace(self.frame, label=value)
             case "mpls_tc":
@@ -181,7 +184,7 @@ class _Pass:
                 state.frame = replace(state.frame, tag=TAGGED | vid)
             case PopTag():
                 state.frame = replace(state.frame, tag=0)
-            case ToController():
+            case ToController() | Separate():
                 pass
             case _:
                 raise AssertionError(f"unknown action {action}")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import array
 import ctypes
 import json
+import math
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+
+from tests.support.waiting import during
 
 MANAGER = "ofapp.launcher.manager"
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
@@ -39,12 +41,10 @@ class Fork:
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end; subprocess.TimeoutExpired."""
-        begun = time.monotonic()
-        while (status := self.poll()) is None:
-            if timeout is not None and time.monotonic() > begun + timeout:
-                raise subprocess.TimeoutExpired(str(self.pid), timeout)
-            time.sleep(0.01)
-        return status
+        for _ in during(math.inf if timeout is None else timeout, 0.01):
+            if (status := self.poll()) is not None:
+                return status
+        raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
 
     def send_signal(self, number: int) -> None:
         """Nothing happens when it has ended."""
@@ -67,10 +67,12 @@ def fork(
     output: int,
     error: int | None = None,
     program: str = MANAGER,
+    speed: float = 1,
 ) -> Fork:
     """Start a program with these arguments, in the caller's network namespace.
 
-    program: a module that has a `main`; error: its standard error, which is `output` if None.
+    program: a module that has a `main`; error: its standard error, which is `output` if None;
+    speed: see `fast_clock`.
     """
     request = {
         "arguments": [program, *arguments],
@@ -84,7 +86,7 @@ def fork(
             "i", [null.fileno(), output, output if error is None else error, network.fileno()]
         )
         with _one_at_a_time:  # or a thread takes the answer to another's request
-            server = _server()
+            server = _server(speed)
             server.sendmsg(
                 [json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)]
             )
@@ -92,7 +94,7 @@ def fork(
 
 
 @cache
-def _server() -> socket.socket:
+def _server(speed: float) -> socket.socket:
     """It ends with this process, when its socket is closed."""
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     own, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -101,6 +103,7 @@ def _server() -> socket.socket:
         subprocess.Popen(
             [sys.executable, "-m", "tests.support.preloaded", str(its.fileno())],
             cwd=Path(__file__).parents[2],
+            env=os.environ | {"OFAPP_TESTS_SPEED": str(speed)},
             pass_fds=[its.fileno()],
             stdin=subprocess.DEVNULL,
         )

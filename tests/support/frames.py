@@ -82,6 +82,17 @@ def pause(src: str) -> bytes:
     return ethernet(PAUSE_GROUP, src, struct.pack("!HH", 1, 0xFFFF), ethertype=ETH_PAUSE)
 
 
-def source_of(frame: bytes) -> str:
-    """The source address of *frame*."""
-    return frame[6:12].hex(":")
+Marks = tuple[int | None, int | None]
+"""PCP and DSCP of a frame; None without a VLAN tag, and for a frame that is no IP packet."""
+
+
+def marks(frame: bytes) -> Marks:
+    """Read the priorities of a frame with one tag or none."""
+    pcp, rest = None, frame[12:]
+    if rest[:2] == b"\x81\x00":
+        pcp, rest = rest[2] >> 5, rest[4:]
+    if rest[:2] == b"\x08\x00":
+        return pcp, rest[3] >> 2
+    if rest[:2] == b"\x86\xdd":
+        return pcp, (int.from_bytes(rest[2:4], "big") >> 4 & 0xFF) >> 2
+    return pcp, None

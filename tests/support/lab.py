@@ -11,6 +11,7 @@ import ctypes
 import errno
 import itertools
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -24,12 +25,17 @@ from typing import TypeVar
 
 from tests.support.background import Background, Closable
 from tests.support.flows import Flow, parse_flow
-from tests.support.waiting import wait_for
+from tests.support.waiting import during, wait_for
 
 T = TypeVar("T")
 
+BROADCAST = "ff:ff:ff:ff:ff:ff"
 ETHERTYPE = 0x88B5  # for local experiments (IEEE 802)
 _labs = itertools.count(1)
+LAST, LOOK, GATHER = 0.5, 0.05, 0.005
+"""Seconds of silence after which no frame of an ended stream is on its way: a switch on a
+busy machine stands still for a tenth of a second.  Seconds between looks at the sender, and seconds
+in which frames gather before they are read."""
 
 
 def sh(*command: object, check: bool = True, seconds: float = 30) -> str:
@@ -71,6 +77,10 @@ class Switch:
 
     def step(self) -> None:
         """Time passes by itself here."""
+
+    def in_pace(self) -> Callable[[], None]:
+        """A tick for `wait_for`, as of a switch whose clock tests move."""
+        return self.step
 
     def set_controller(self, target: str | None) -> None:
         if target is None:
@@ -212,22 +222,30 @@ class Wire:
 
 
 def frame(
-    destination: str, source: str, payload: bytes = b"", vlan: int | None = None, pcp: int = 0
+    destination: str,
+    source: str,
+    payload: bytes = b"",
+    vlan: int | None = None,
+    pcp: int = 0,
+    ethertype: int = ETHERTYPE,
 ) -> bytes:
     """An Ethernet frame of the minimum size at least."""
     head = bytes.fromhex(destination.replace(":", "") + source.replace(":", ""))
     if vlan is not None:
         head += struct.pack("!HH", 0x8100, pcp << 13 | vlan)
-    return (head + struct.pack("!H", ETHERTYPE) + payload).ljust(60, b"\0")
+    return (head + struct.pack("!H", ethertype) + payload).ljust(60, b"\0")
 
 
 class Stream(Background):
     """Numbered frames from one host to another at a steady rate, until stopped."""
 
-    def __init__(self, source: Host, destination: Host, rate: int = 400) -> None:
+    def __init__(
+        self, source: Host, destination: Host, rate: int = 400, *, flooded: bool = False
+    ) -> None:
+        """rate: frames a second; flooded: send broadcasts."""
         self.sent = 0
         self.rate = rate
-        self._head = frame(destination.mac, source.mac)[:14]
+        self._head = frame(BROADCAST if flooded else destination.mac, source.mac)[:14]
         self._out, self._in = source.wire(), destination.wire()
         self._seen: Counter[int] = Counter()
         super().__init__(self._send, self._receive)
@@ -244,10 +262,14 @@ class Stream(Background):
         """Stop, and count the frames that did not arrive."""
         self._stop.set()
         self._threads[0].join()
-        deadline = time.monotonic() + 3
-        while len(self._seen) < self.sent and time.monotonic() < deadline:
-            time.sleep(0.01)
+        for _ in during(3, 0.01):
+            if len(self._seen) >= self.sent:
+                break
         return self.sent - len(self._seen)
+
+    def missing(self) -> list[int]:
+        """The numbers of the frames that were sent and have not arrived so far."""
+        return [number for number in range(self.sent) if number not in self._seen]
 
     def doubled(self) -> int:
         """How many have come more than once, so far."""
@@ -269,18 +291,18 @@ class Stream(Background):
             self.sent += 1
 
     def _receive(self) -> None:
+        last = time.monotonic()
         while self._threads[0].is_alive() or len(self._seen) < self.sent:
+            if self._threads[0].is_alive():
+                last = time.monotonic()
+            elif time.monotonic() - last > LAST:  # others' frames may come for ever
+                return
+            select.select([self._in.socket], [], [], LOOK)
             for got in self._in.received():
                 if got.startswith(self._head):
                     self._seen[struct.unpack_from("!Q", got, 14)[0]] += 1
-            if self._stop.is_set() and not self._threads[0].is_alive():
-                time.sleep(0.05)
-                if not (late := self._in.received()):
-                    return
-                for got in late:
-                    if got.startswith(self._head):
-                        self._seen[struct.unpack_from("!Q", got, 14)[0]] += 1
-            time.sleep(0.005)
+                    last = time.monotonic()
+            time.sleep(GATHER)
 
 
 class Lab:
@@ -333,16 +355,14 @@ class Lab:
         )
         quiet(host.plug)
         sh("ip", "link", "set", host.plug, "up")
-        # No device fills in checksums on the way through a userspace bridge.
-        host.run("ethtool", "-K", "eth0", "tx", "off")
-        for words in (
-            "link set lo up",
-            f"link set eth0 address {host.mac}",
-            "link set eth0 up",
-            f"addr add {host.ip}/24 dev eth0",
-            f"addr add {host.ip6}/64 dev eth0 nodad",
-        ):
-            host.run("ip", *words.split())
+        set_up = (
+            "ethtool -K eth0 tx off",  # no device fills in checksums behind a userspace bridge
+            "ip link set lo up",
+            f"ip link set eth0 address {host.mac} up",
+            f"ip addr add {host.ip}/24 dev eth0",
+            f"ip addr add {host.ip6}/64 dev eth0 nodad",
+        )
+        host.run("sh", "-c", " && ".join(set_up))
         if home is not None:
             self.plug(host, home)
         return host
@@ -411,17 +431,18 @@ class Lab:
         missing = {(one, other) for one in self.hosts for other in self.hosts if one is not other}
 
         def all_pass() -> bool:
-            for (_, wire), probe in zip(wires, probes, strict=True):
-                wire.send(probe)
-            time.sleep(0.01)
             for host, wire in wires:
                 missing.difference_update(
                     (probes[got], host) for got in wire.received() if got in probes
                 )
             return not missing
 
+        def send() -> None:
+            for (_, wire), probe in zip(wires, probes, strict=True):
+                wire.send(probe)
+
         try:
-            wait_for(all_pass, "spanning tree to open the ports", seconds=seconds)
+            wait_for(all_pass, "spanning tree to open the ports", seconds=seconds, tick=send)
         finally:
             for _, wire in wires:
                 wire.socket.close()
@@ -436,8 +457,8 @@ class Lab:
 
     def close(self) -> None:
         """Remove everything, as far as it is there."""
-        for switch in self.switches:
-            sh("ovs-vsctl", "--timeout=20", "--if-exists", "del-br", switch.name, check=False)
+        bridges = [("--", "--if-exists", "del-br", switch.name) for switch in self.switches]
+        sh("ovs-vsctl", "--timeout=20", *itertools.chain(*bridges), check=False)
         for host in self.hosts:
             sh("ip", "netns", "del", host.namespace, check=False)
         for interface in self._interfaces:

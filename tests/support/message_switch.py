@@ -51,15 +51,15 @@ class RefusedError(AssertionError):
 class MessageSwitch:
     """flows: by key, by table; groups, meters: the octets of their buckets and bands, by number.
 
-    along: learned addresses that were deleted along with a group; refused: those that lead to a
-    group that does not exist.  The controller sends them again, when it has looked.
+    along: learned addresses that were deleted along with a group.  The controller sends them again,
+    when it has looked.
     """
 
     def __init__(self) -> None:
         self.tables: dict[int, dict[Key, Held]] = defaultdict(dict)
         self.groups: dict[int, bytes] = {}
         self.meters: dict[int, bytes] = {}
-        self.along = self.refused = 0
+        self.along = 0
         self._bundle: list[bytes] | None = None
 
     @property
@@ -105,9 +105,7 @@ class MessageSwitch:
         key, new = read_flow(message)
         match, instructions = key[2], new.instructions
         flows = self.tables[table]
-        if new.learned and used(instructions).groups - self.groups.keys():
-            self.refused += 1
-        elif command == ofp.OFPFC_ADD:
+        if command == ofp.OFPFC_ADD:
             self._check(key, instructions)
             flows[key] = new
         elif command == ofp.OFPFC_MODIFY_STRICT:
@@ -207,6 +205,16 @@ def used(instructions: bytes) -> Used:
         else:
             _read_actions(body[4:], groups, meters, ports)
     return Used(frozenset(groups), frozenset(meters), frozenset(ports), goto)
+
+
+def bucket_ports(buckets: bytes) -> frozenset[int]:
+    """The ports to which buckets of a group send frames."""
+    ports: set[int] = set()
+    while buckets:
+        (length,) = struct.unpack_from("!H", buckets)
+        _read_actions(buckets[16:length], set(), set(), ports)
+        buckets = buckets[length:]
+    return frozenset(ports)
 
 
 def _read_actions(data: bytes, groups: set[int], meters: set[int], ports: set[int]) -> None:

@@ -48,13 +48,16 @@ class Network(Lab):
         self.peers.append(peer)
         return peer
 
-    def cable(self, left: BridgeLike, right: BridgeLike) -> Cable:
-        """Join two bridges of any kind."""
+    def cable(self, left: BridgeLike, right: BridgeLike, rate: str = "") -> Cable:
+        """Join two bridges of any kind.  rate: tc's, in bits a second; unlimited without it."""
         ends = (f"{self.tag}l{len(self.cables)}a", f"{self.tag}l{len(self.cables)}b")
         sh("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
         self.own(ends[0])
         for end in ends:
             sh("ip", "link", "set", end, "up")
+            if rate:
+                limit = ("rate", rate, "burst", "32kb", "latency", "5ms")
+                sh("tc", "qdisc", "add", "dev", end, "root", "tbf", *limit)
         left.links[left.add_port(ends[0])] = right  # type: ignore[assignment]
         right.links[right.add_port(ends[1])] = left  # type: ignore[assignment]
         cable = Cable(left, right, ends)

@@ -26,7 +26,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -194,10 +194,17 @@ class VSwitchd:
     # --- time ---------------------------------------------------------------------------------
 
     def warp(self, seconds: float) -> None:
-        """Let *seconds* pass, after the counters of the frames so far have been taken in."""
+        """Let *seconds* pass, after the counters of the frames so far have been taken in.
+
+        Flows end when a revalidator has looked at all of them, at most twice a second.  It may be
+        in the middle of that when the time passes, so the last second passes by itself.
+        """
         self.settle()
-        self.appctl("time/warp", str(int(seconds * 1000)))
-        self.barrier()
+        last = min(seconds, 1.0)
+        for part in (seconds - last, last):
+            if part:
+                self.appctl("time/warp", str(round(part * 1000)))
+                self.barrier()
 
     def step(self) -> None:
         """A little time: what waits for OVS's own timers (reconnecting) ticks with this."""
@@ -222,20 +229,27 @@ class VSwitchd:
     # --- bridges ------------------------------------------------------------------------------
 
     def add_bridge(
-        self, *, ports: int = 0, dpid: int | None = None, name: str | None = None
+        self,
+        *,
+        ports: int | Iterable[str | None] = 0,
+        dpid: int | None = None,
+        name: str | None = None,
     ) -> Bridge:
-        """A new bridge in secure mode that speaks OpenFlow 1.3, with *ports* dummy ports."""
+        """A new bridge in secure mode that speaks OpenFlow 1.3, with dummy ports from number 1.
+
+        ports: how many, or their names.
+        """
         self._bridges += 1
         name = name or f"br{self._bridges}"
         bridge = Bridge(self, name, self._bridges if dpid is None else dpid)
+        names = [None] * ports if isinstance(ports, int) else ports
         self.vsctl(
             *("add-br", name, "--", "set", "Bridge", name, "datapath_type=dummy"),
             *("fail_mode=secure", "protocols=OpenFlow13"),
             f"other_config:datapath-id={bridge.dpid16}",
             *("--", "set", "Interface", name, f"options:tx_pcap={self.dir}/{name}.pcap"),
+            *(word for at in enumerate(names, 1) for word in ("--", *bridge.new_port(*at))),
         )
-        for number in range(1, ports + 1):
-            bridge.add_port(number)
         return bridge
 
     # --- inside -------------------------------------------------------------------------------
@@ -278,7 +292,7 @@ class Bridge:
         self.switch = switch
         self.name = name
         self.dpid = dpid
-        self._names: dict[int, str] = {LOCAL: name}
+        self.names: dict[int, str] = {LOCAL: name}
         self._read: dict[int, int] = {}
 
     @property
@@ -289,50 +303,44 @@ class Bridge:
     @property
     def ports(self) -> list[int]:
         """Numbers of the ports, LOCAL last."""
-        return sorted(self._names)
+        return sorted(self.names)
 
     def port_name(self, number: int) -> str:
         """The interface's name."""
-        return self._names[number]
+        return self.names[number]
 
-    def add_port(self, number: int, name: str | None = None) -> None:
-        """Plug in a dummy interface as OpenFlow port *number*."""
-        name = name or f"{self.name}p{number}"
-        self.switch.vsctl(
-            *("add-port", self.name, name, "--", "set", "Interface", name, "type=dummy"),
-            f"ofport_request={number}",
-            f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap",
-        )
-        self._names[number] = name
+    def add_port(self, number: int, name: str | None = None, *settings: str) -> None:
+        """Plug in a dummy interface as OpenFlow port *number*, with settings of its row."""
+        self.switch.vsctl(*self.new_port(number, name, *settings))
 
     def add_ports(self, ports: Mapping[int, tuple[str, ...]]) -> None:
         """Plug in several at once; each has its name, and settings of its interface."""
-        command: list[str] = []
-        for number, (name, *settings) in ports.items():
-            pcap = f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap"
-            command += ["--", "add-port", self.name, name, "--", "set", "Interface", name]
-            command += ["type=dummy", f"ofport_request={number}", pcap, *settings]
-            self._names[number] = name
-        self.switch.vsctl(*command[1:])
+        commands = [self.new_port(number, *words) for number, words in ports.items()]
+        self.switch.vsctl(*[word for command in commands for word in ("--", *command)][1:])
 
-    def del_port(self, number: int) -> None:
-        """Unplug the port."""
-        self.switch.vsctl("del-port", self.name, self._names.pop(number))
-
-    def replace_port(self, number: int, name: str) -> None:
-        """In one transaction: the interface of that number goes, another called *name* comes."""
-        self.switch.vsctl(
-            *("del-port", self.name, self._names[number], "--"),
+    def new_port(self, number: int, name: str | None = None, *settings: str) -> tuple[str, ...]:
+        """ovs-vsctl's words for a new port, which is known by its number from now on."""
+        name = self.names[number] = name or f"{self.name}p{number}"
+        return (
             *("add-port", self.name, name, "--", "set", "Interface", name, "type=dummy"),
             f"ofport_request={number}",
             f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap",
+            *settings,
         )
-        self._names[number] = name
+
+    def del_port(self, number: int) -> None:
+        """Unplug the port."""
+        self.switch.vsctl("del-port", self.name, self.names.pop(number))
+
+    def replace_port(self, number: int, name: str) -> None:
+        """In one transaction: the interface of that number goes, another called *name* comes."""
+        old = self.names[number]
+        self.switch.vsctl("del-port", self.name, old, "--", *self.new_port(number, name))
 
     def link(self, number: int, *, up: bool) -> None:
         """Set the port's link state."""
         state = "up" if up else "down"
-        self.switch.appctl("netdev-dummy/set-admin-state", self._names[number], state)
+        self.switch.appctl("netdev-dummy/set-admin-state", self.names[number], state)
 
     def destroy(self) -> None:
         """Remove the bridge."""
@@ -344,7 +352,7 @@ class Bridge:
         """Let *frames* arrive at *port*."""
         self.switch.settle()
         for frame in frames:
-            self.switch.appctl("netdev-dummy/receive", self._names[port], frame.hex())
+            self.switch.appctl("netdev-dummy/receive", self.names[port], frame.hex())
 
     def sent(self, port: int) -> list[bytes]:
         """Frames that left by *port* since this was last asked."""
@@ -386,9 +394,9 @@ class Bridge:
         if target is None:
             self.switch.vsctl("del-controller", self.name)
             return
-        self.switch.vsctl("set-controller", self.name, target)
         self.switch.vsctl(
-            *("set", "Controller", self.name, "inactivity_probe=0", "max_backoff=1000"),
+            *("set-controller", self.name, target),
+            *("--", "set", "Controller", self.name, "inactivity_probe=0", "max_backoff=1000"),
             "connection_mode=out-of-band",  # in-band looks for routes, and there are none here
         )
 
@@ -467,4 +475,4 @@ def _end(process: subprocess.Popen[bytes] | None, sig: int) -> None:
             process.wait(5)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(5)
+            process.wait(60)  # the kernel closes the sockets of a thousand ports one by one

@@ -12,9 +12,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from tests.support.controller import Controller, Reply
 from tests.support.lab import Host, _in_namespace, sh
@@ -35,13 +37,34 @@ Linux's default is 270, which a test sends in half a second."""
 _ROOM_OF_ALL = Path("/proc/sys/net/core/rmem_default")
 
 
+_USERS = Path("/run/lock/ofapp-tests-room")
+"""Locked by each process that needs ROOM; its content is the value to put back."""
+
+
 @cache
 def _more_room() -> None:
-    """Let sockets that Open vSwitch opens from now on keep ROOM, until this process ends."""
+    """Let sockets that Open vSwitch opens from now on keep ROOM, until the last such process ends.
+
+    Tiers run side by side: a process that put the value back for itself took it from the others.
+    """
+    users = _USERS.open("a+")
+    flock(users, LOCK_SH)
     before = _ROOM_OF_ALL.read_text()
     if int(before) < ROOM:
+        users.write(before)
+        users.flush()
         _ROOM_OF_ALL.write_text(str(ROOM))
-        atexit.register(_ROOM_OF_ALL.write_text, before)
+    atexit.register(_less_room, users)
+
+
+def _less_room(users: IO[str]) -> None:
+    """Put the value back unless other processes need it."""
+    with users, suppress(OSError):
+        flock(users, LOCK_EX | LOCK_NB)
+        users.seek(0)
+        if before := users.read().split():
+            _ROOM_OF_ALL.write_text(before[0])
+            users.truncate(0)
 
 
 class OwnSwitch(VSwitchd):
@@ -85,6 +108,11 @@ class OwnSwitch(VSwitchd):
             *(f"datapath_type={self.datapath}", "fail_mode=secure", "protocols=OpenFlow13"),
             f"other_config:datapath-id={self.dpid:016x}",
         )
+
+    @property
+    def process(self) -> int:
+        """The process id of ovs-vswitchd."""
+        return int((self.dir / "ovs-vswitchd.pid").read_text())
 
     def inside(self, *command: object, check: bool = True) -> str:
         """The output of a command that runs in the switch's namespace."""
@@ -131,6 +159,10 @@ class OwnSwitch(VSwitchd):
 
     def step(self) -> None:
         """Time passes by itself here."""
+
+    def in_pace(self) -> Callable[[], None]:
+        """A tick for `wait_for`, as of a switch whose clock tests move."""
+        return self.step
 
     def close(self) -> None:
         super().close()

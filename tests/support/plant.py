@@ -6,7 +6,7 @@ import random
 
 from tests.support.ownswitch import ControllerInside, OwnSwitch
 from tests.support.waiting import wait_for
-from tests.unit.stp.meshes import mesh
+from tests.unit.bridge.stp.meshes import mesh
 
 HOSTS = 4
 _CONFIG = "defaults: {stp: {enabled: true}}"

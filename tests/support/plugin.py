@@ -45,6 +45,7 @@ _figures: list[str] = []
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thorough: a long variant, run with OFAPP_THOROUGH=1")
+    config.addinivalue_line("markers", "controller(config, ...): arguments of `controller_factory`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -88,8 +89,8 @@ def controller_factory() -> Iterator[Callable[..., Controller]]:
 
     made: list[Controller] = []
 
-    def make(config: str = "", *, options: tuple[str, ...] = ()) -> Controller:
-        controller = Controller(config, options=options)
+    def make(config: str = "", *, options: tuple[str, ...] = (), speed: float = 1) -> Controller:
+        controller = Controller(config, options=options, speed=speed)
         made.append(controller)
         controller.start()
         return controller
@@ -100,9 +101,15 @@ def controller_factory() -> Iterator[Callable[..., Controller]]:
 
 
 @pytest.fixture(scope="module")
-def controller(controller_factory: Callable[..., Controller]) -> Controller:
-    """The module's controller, with the default configuration (but without spanning tree)."""
-    return controller_factory()
+def controller(
+    request: pytest.FixtureRequest, controller_factory: Callable[..., Controller]
+) -> Controller:
+    """The module's controller, with the arguments of its mark `controller`, or without.
+
+    Without it has the default configuration, but no spanning tree.
+    """
+    mark = request.node.get_closest_marker("controller")
+    return controller_factory(*mark.args, **mark.kwargs) if mark else controller_factory()
 
 
 @pytest.fixture

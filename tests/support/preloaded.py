@@ -2,11 +2,16 @@
 
 Importing takes 1.4 s of a CPU, and the tests start hundreds.  What forks are is not changed by it:
 they read their command line, their files and their sockets as any.  That `ofapp-manager` starts as
-users start it is seen by the tests that run it: tests/unit/test_manager.py, and those of packages.
+users start it is seen by the tests that run it:
+tests/unit/launcher/test_manager.py, and those of packages.
 """
 
 from __future__ import annotations
 
+# Others keep references to the clock: it comes first.
+import tests.support.fast_clock  # noqa: F401
+
+# isort: split
 # The hub comes before all else, as in `ofapp-manager`.  Nothing here may wait by it: a fork
 # must not inherit one that runs, so `posix` and `_socket` are used, which are never patched.
 import ofapp.common.hub  # noqa: F401

@@ -16,7 +16,7 @@ from ipaddress import ip_address
 
 from tests.support.background import Background, Closable
 from tests.support.lab import Host, _in_namespace
-from tests.support.waiting import wait_for
+from tests.support.waiting import during, wait_for
 
 PORT = 5000
 MCAST_BLOCK_SOURCE, MCAST_JOIN_SOURCE_GROUP = 43, 46  # linux/in.h
@@ -158,12 +158,12 @@ class Streams(Background):
         first = self.sent[stream] + 2  # what is on its way was sent before
         self.more(stream, frames + 2)
         numbers = range(first, first + frames)
-        deadline = time.monotonic() + patience
+        for _ in during(patience, 0.005):
+            if not any(self.missing(stream, host, numbers) for host in members):
+                break
         for host in members:
-            while lost := len(self.missing(stream, host, numbers)):
-                if time.monotonic() > deadline:
-                    return f"host {host.number} lacks {lost} of {frames} frames of {stream[1]}"
-                time.sleep(0.005)
+            if lost := len(self.missing(stream, host, numbers)):
+                return f"host {host.number} lacks {lost} of {frames} frames of {stream[1]}"
         self.more(stream, 3)  # a copy that went astray comes no later than what was sent after it
         for number, heard in self.heard.items():
             copies = [heard[stream].get(frame, 0) for frame in numbers]

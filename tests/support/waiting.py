@@ -1,9 +1,13 @@
-"""Waiting for a condition with a deadline: no test sleeps for a fixed time."""
+"""Waiting for a condition with a deadline: no test sleeps for a fixed time.
+
+`during` and `paced` are for tests in which time itself counts.
+"""
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -33,3 +37,23 @@ def wait_for(
         if tick is not None:
             tick()
         sleep(0.01)
+
+
+def during(seconds: float, pause: float = 0.1) -> Iterator[float]:
+    """Yield the time since the start every *pause* seconds, for so many seconds.
+
+    For what must not happen meanwhile, or is measured meanwhile.
+    """
+    begun = time.monotonic()
+    while (passed := time.monotonic() - begun) < seconds:
+        yield passed
+        time.sleep(pause)
+
+
+def paced(rate: float) -> Iterator[int]:
+    """Yield the numbers from 0 on, *rate* of them a second."""
+    begun = time.monotonic()
+    for number in itertools.count():
+        if (ahead := begun + number / rate - time.monotonic()) > 0:
+            time.sleep(ahead)
+        yield number

@@ -15,7 +15,7 @@ import pytest
 
 from ofapp.api.event_kinds import KINDS
 from ofapp.bridge.event import NO_DATA, Event, EventKind, Severity, Text
-from tests.unit.launcher import SOURCE, Manager
+from tests.unit.launcher.launched import SOURCE, Manager
 
 _undeclared: list[str] = []
 _make_event = EventKind.event

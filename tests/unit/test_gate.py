@@ -96,18 +96,18 @@ def test_a_test_that_fails_twice_has_failed(run: Run) -> None:
 
 def test_nothing_is_run_again_after_a_failure_in_virtual_time(run: Run) -> None:
     first = FIRST_TIME.format(name="flaky")
-    status, output = run(vswitchd=first, mininet=FIRST_TIME.format(name="other"))
+    status, output = run(unit=first, mininet=FIRST_TIME.format(name="other"))
     assert status == 1, output
     assert _last(output) == "0 passed, 2 failed, 0 skipped"
     assert "once more" not in output
 
 
-def test_more_than_three_failures_fail_the_run(run: Run) -> None:
-    tests = "".join(FIRST_TIME.format(name=f"flaky{number}") for number in range(4))
+def test_more_than_five_failures_fail_the_run(run: Run) -> None:
+    tests = "".join(FIRST_TIME.format(name=f"flaky{number}") for number in range(6))
     status, output = run(mininet=tests)
     assert status == 1, output
-    assert "More than 3 failures: no test was run once more.\n" in output
-    assert _last(output) == "0 passed, 4 failed, 0 skipped"
+    assert "More than 5 failures: no test was run once more.\n" in output
+    assert _last(output) == "0 passed, 6 failed, 0 skipped"
 
 
 @pytest.mark.parametrize(

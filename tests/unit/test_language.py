@@ -158,7 +158,7 @@ def test_documents_and_the_page_have_no_words_that_need_a_translation() -> None:
     files = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     files += [*PACKAGE.rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
     files.append(ROOT / "tests" / "bench" / "README.md")
-    files += (PACKAGE / "api" / "page" / "js").glob("*.js")
+    files += [*(PACKAGE / "api" / "page" / "js").glob("*.js"), *(PACKAGE / "lab").rglob("*.js")]
     lines = [line for path in sorted(files) for line in problems(path)]
     assert not lines, "\n".join(lines)
 

@@ -46,6 +46,7 @@ TOOLS = {
     "bench": ("common host_setup", "cli"),
     "migrate": ("common bridge config", "cli"),
     "snmp": ("common", "cli"),
+    "lab": ("common bridge", "cli"),
     "reference": ("docs config controller api launcher cli", ""),
 }
 """Programs beside the bridge: what they may import, and what may import them."""
@@ -113,6 +114,69 @@ def test_nothing_is_imported_from_above() -> None:
         "a package imports only from layers below it (LAYERS in this test). Pass what is needed "
         "as an argument, move it down, or answer with a value: " + "; ".join(sorted(faults))
     )
+
+
+INSIDE = [
+    "input_error",
+    "mac",
+    "datapath_status",
+    "packet",
+    "event",
+    "problem",
+    "pausable",
+    "ports",
+    "params",
+    "effects",
+    "fdb",
+    "relay",
+    "state",
+    "protocol",
+    "stp",
+    "lag",
+    "multicast",
+    "lldp",
+    "loop_protect",
+    "one_way",
+    "first_hop",
+    "port_access",
+    "reactions",
+    "desired",
+    "bridge",
+    "queries",
+    "fabric",
+    "twin",
+    "diagnosis",
+]
+"""Packages and modules of `bridge/`, from the bottom up: values, relay, protocols, bridge."""
+
+UPWARD = {
+    "params stp": "a bridge's parameters have a section of each protocol",
+    "params lag": "the same",
+    "params multicast": "the same",
+    "params lldp": "the same",
+    "params loop_protect": "the same",
+    "params first_hop": "the same",
+    "params port_access": "the same",
+}
+"""Pairs of them whose import runs upward, each with the reason."""
+
+
+def test_nothing_in_the_bridge_is_imported_from_above() -> None:
+    pairs = {
+        (found.of.split(".")[1], found.what.split(".")[1]): f"{found.of}:{found.line}"
+        for found in imports()
+        if found.of.startswith("bridge.") and found.what.startswith("bridge.")
+    }
+    unknown = {name for pair in pairs for name in pair} - {*INSIDE}
+    assert not unknown, f"{unknown}: put them at their place in INSIDE"
+    upward = {
+        f"{low} {high}": where
+        for (low, high), where in pairs.items()
+        if INSIDE.index(high) > INSIDE.index(low)
+    }
+    new = {pair: where for pair, where in upward.items() if pair not in UPWARD}
+    assert not new, f"a value moves below what needs it, see `effects/content.py`: {new}"
+    assert upward.keys() == UPWARD.keys(), "take the others off the list"
 
 
 def test_no_modules_import_in_circles() -> None:
@@ -196,7 +260,16 @@ PARTS = {
 }
 """Private parts of a `Bridge`."""
 
-PROTOCOLS = {"first_hop", "lags", "lldp", "multicast", "stp"}
+PROTOCOLS = {
+    "first_hop",
+    "lags",
+    "lldp",
+    "loop_protect",
+    "multicast",
+    "one_way",
+    "port_access",
+    "stp",
+}
 """Its protocols: other packages use their queries, and nothing else of them."""
 
 BRIDGES = {"bridge", "_bridge", "each", "other", "one"}
@@ -213,7 +286,7 @@ def test_a_bridge_is_asked_and_not_reached_into() -> None:
     ]
     assert not faults, (
         "code above ofapp/bridge/ neither reads a bridge's parts nor sets what `bridge.stp` has: "
-        "use the bridge's queries, `bridge.addresses`, `bridge.stp` or `bridge/answers.py`, or "
+        "use the bridge's queries, `bridge.addresses`, `bridge.stp` or `bridge/queries.py`, or "
         "add a query that returns a value. " + "; ".join(sorted(faults))
     )
 

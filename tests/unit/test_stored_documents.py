@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
-from ofapp.bridge import answers
+from ofapp.bridge import queries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import StateChanged
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
@@ -60,9 +60,9 @@ class Controller:
         own = self.network.running.of(1)
         assert (own.ageing_time, own.port("eth0", 1).isolated) == (77, True)
         static = {(0, 0x02000000000A): "eth0", (0, 0x02000000000F): "eth1"}
-        assert answers.static_entries(self.bridge) == static
+        assert queries.static_entries(self.bridge) == static
         group = PermanentEntry.parse(0, "ff05::7", "eth0", "fe80::1", (), "zebra")
-        assert [*answers.permanent_entries(self.bridge)] == [group]
+        assert [*queries.permanent_entries(self.bridge)] == [group]
         status = self.network.stp_status(self.bridge, (1, 2))
         assert status is not None
         assert status.bridge_id & 0xFFFFFFFFFFFF == 0x020000000001

@@ -6,14 +6,14 @@ fails.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
 import pytest
 
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd, missing
-from tests.vswitchd.ring import Ring
+from tests.vswitchd.ring import SPEED, Ring
 
 Controller.preloaded = True
 
@@ -44,14 +44,13 @@ def vswitchd(vswitchd_factory: Callable[[], VSwitchd]) -> VSwitchd:
 
 @pytest.fixture
 def bridge_factory(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[..., Bridge]]:
-    """Makes connected bridges."""
+    """Makes connected bridges for the test alone: see `VSwitchd.add_bridge`."""
     made: list[Bridge] = []
 
-    def make(*, ports: int = 3) -> Bridge:
-        bridge = vswitchd.add_bridge(ports=ports)
+    def make(*, ports: int | Iterable[str | None] = 3, dpid: int | None = None) -> Bridge:
+        bridge = vswitchd.add_bridge(ports=ports, dpid=dpid)
         made.append(bridge)
-        controller.connect(bridge)
-        return bridge
+        return controller.connect(bridge)
 
     yield make
     for bridge in made:
@@ -67,7 +66,7 @@ def bridge(bridge_factory: Callable[..., Bridge]) -> Bridge:
 @pytest.fixture
 def ring(vswitchd: VSwitchd) -> Iterator[Ring]:
     """Three switches in a ring that are one bridge."""
-    with closing(Controller()) as controller:
+    with closing(Controller(speed=SPEED)) as controller:
         made = Ring(vswitchd, controller)
         try:
             controller.start()

@@ -18,6 +18,8 @@ from tests.support.waiting import wait_for
 EDGES = (1, 2)
 NO_EDGES = (3, 4, LOCAL)
 MTU = 1600
+SPEED = 2
+"""How much faster the clock of the controller is than that of the test."""
 
 
 class Ring:
@@ -55,9 +57,7 @@ class Ring:
         ends = (one, other, 3, f"pstream=punix:{path}"), (other, one, 4, f"stream=unix:{path}")
         for bridge, beyond, number, stream in ends:
             name = f"{bridge.name}to{beyond.name}"
-            bridge.add_port(number, name)
-            options = f"options:{stream}", f"mtu_request={MTU}"
-            self.switch.vsctl("set", "Interface", name, *options)
+            bridge.add_port(number, name, f"options:{stream}", f"mtu_request={MTU}")
 
     def connect(self) -> None:
         """Connect all switches to the controller, and wait until the fabric carries frames."""

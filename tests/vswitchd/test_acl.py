@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -27,6 +27,7 @@ DPID = 0xAC1
 CONFIG = f"""
 bridges:
   {DPID:016x}:
+    ageing_time: 50
     vlans: {{7: {{name: lab}}}}
     acls:
       guests:
@@ -51,15 +52,11 @@ IN1, IN2, IN3, OUT, IDS = 1, 2, 3, 4, 5
 @pytest.fixture(scope="module")
 def listed(
     vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
-) -> Iterator[tuple[Bridge, Controller]]:
+) -> tuple[Bridge, Controller]:
     """A bridge with the lists above."""
-    bridge = vswitchd.add_bridge(dpid=DPID)
-    for number, name in ((IN1, "in1"), (IN2, "in2"), (IN3, "in3"), (OUT, "out"), (IDS, "ids")):
-        bridge.add_port(number, name)
+    bridge = vswitchd.add_bridge(dpid=DPID, ports=("in1", "in2", "in3", "out", "ids"))
     controller = controller_factory(CONFIG)
-    controller.connect(bridge)
-    yield bridge, controller
-    bridge.destroy()
+    return controller.connect(bridge), controller
 
 
 def frame(**change: Any) -> bytes:
@@ -77,6 +74,25 @@ def shown(listed: tuple[Bridge, Controller], name: str = "guests") -> dict[str, 
 
 def packets(listed: tuple[Bridge, Controller], name: str = "guests") -> dict[str, int]:
     return {rule: own["packets"] for rule, own in shown(listed, name)["rules"].items()}
+
+
+def test_the_bridge_counts_what_lists_drop_wherever_the_rule_stands(
+    listed: tuple[Bridge, Controller],
+) -> None:
+    """By rules of any place, whether a mirror gets a copy or not, and not what passes."""
+    bridge, controller = listed
+
+    def drops() -> dict[str, int]:
+        found = controller.bridge(bridge)["drops"]
+        return {name: found.get(name, 0) for name in ("acl-rule", acl.IMPLICIT)}
+
+    before = drops()
+    dropped = [frame(ports=(67, 68)), frame(ports=(1, 5000)), frame(ports=(1, 5000))]
+    passed = [frame(proto=6, ports=(1, 80)), frame(proto=1, icmp=(8, 0))]
+    bridge.inject(IN1, *dropped, *passed, frame(proto=6, ports=(1, 22)))
+    bridge.switch.settle()
+    wanted = {"acl-rule": before["acl-rule"] + 3, acl.IMPLICIT: before[acl.IMPLICIT] + 1}
+    wait_for(lambda: drops() == wanted, f"the drops to be {wanted}", seconds=30)
 
 
 def test_what_passes_what_is_dropped_and_what_is_counted(

@@ -15,6 +15,7 @@ from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Match, Output, SetRegister
 from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.pipeline.acl import acl_flows, acl_number
+from ofapp.openflow.pipeline.states import COMMIT, STATES, TRACK
 from ofapp.openflow.switch.audit import comparison
 from ofapp.openflow.wire.messages import codec
 from tests.support import frames as raw
@@ -195,8 +196,24 @@ def test_the_switch_tells_each_flow_as_it_was_reported(bare: tuple[Bridge, Wire]
     lists = bridge_with(**{LIST: rules_of(EVERY_FIELD)})
     put(wire, EVERY_FIELD)
     flows = list(acl_flows(lists.desired(), metered=False))
-    assert len({match.field for flow in flows for match in flow.match}) == len(acl.FIELDS) + 1
+    fields = {match.field for flow in flows for match in flow.match}
+    assert fields == {*acl.FIELDS, "reg3"} - {"ct_state"}
     assert comparison.flow_changes(flows, wire.flows(TableId.ACL)) == {}
+
+
+def test_the_switch_tells_each_flow_of_a_list_with_states(bare: tuple[Bridge, Wire]) -> None:
+    _, wire = bare
+    states: list[Settings] = [
+        {"match": {"state": state}, "action": "allow"}
+        for state in ("new", "established", "related", "invalid")
+    ]
+    desired = bridge_with(**{LIST: rules_of([*states, *EVERY_FIELD])}).desired()
+    for table in (COMMIT, STATES, TRACK):
+        flows = [*table.flows(desired, False)]
+        wire.send(map(codec.add_flow, flows))
+        held = wire.flows(table.id)
+        assert comparison.flow_changes(flows, held) == {}
+        wire.send(codec.delete_raw(f.table, f.priority, f.match, f.cookie) for f in held)
 
 
 EVERY_FIELD: list[Settings] = [
@@ -213,3 +230,24 @@ EVERY_FIELD: list[Settings] = [
         {"arp_sha": A, "arp_tha": "02:00:00:00:00:00/ff:00:00:00:00:00"},
     )
 ]
+
+
+def test_packets_that_pass_get_the_dscp_of_their_rule(bare: tuple[Bridge, Wire]) -> None:
+    """Voice is marked, other IPv4 packets lose their mark, and IPv6 packets keep it."""
+    bridge, wire = bare
+    voice = {"match": {"udp_dst": 5060}, "set": {"dscp": 46}}
+    plain = {"match": {"eth_type": "ipv4"}, "set": {"dscp": 0}, "action": "allow"}
+    put(wire, [voice, plain, {"action": "allow"}])
+
+    def dscp(packet: Frame) -> int:
+        bridge.sent(2)
+        bridge.inject(1, packet.data())
+        (left,) = bridge.sent(2)
+        version = left[14] >> 4
+        return (left[15] if version == 4 else (left[14] << 4 | left[15] >> 4) & 0xFF) >> 2
+
+    four = replace(WHOLE, dscp=10)
+    six = replace(four, eth_type=0x86DD, ip=("fd00::1", "fd00::2"))
+    for packet, other in ((four, 0), (six, 10)):
+        assert dscp(replace(packet, ports=(1, 5060))) == 46
+        assert dscp(replace(packet, ports=(1, 5061))) == other

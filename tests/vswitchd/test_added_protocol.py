@@ -59,7 +59,7 @@ ENTRIES = (
         "_DECLARED",
         "BEACON",
         "openflow.pipeline.beacon import BEACON",
-        after="ADMISSION",
+        after="ACCESS",
     ),
     Entry(
         "openflow/pipeline/parts.py",
@@ -76,7 +76,7 @@ ENTRIES = (
     Entry("api/event_kinds.py", "SUBJECTS", "beacon", "bridge.beacon import events as beacon"),
     Entry("api/app.py", "RESOURCES", "beacon", "api.resources.bridge import beacon"),
     Entry("api/metrics/metrics.py", "COLLECTORS", "beacon", "api.metrics import beacon"),
-    Entry("cli/app.py", "COMMANDS", '"beacon": "beacon.app"'),
+    Entry("cli/app.py", "COMMANDS", '"beacon": CommandEntry("beacon.app", "Beacons.")'),
 )
 
 
@@ -136,7 +136,7 @@ def heard(controller: Controller, bridge: Bridge) -> dict[str, int]:
 
 
 def _drops(flow: Flow) -> bool:
-    return (flow.table, flow.priority) == (5, 10)
+    return (flow.table, flow.priority) == (6, 10)
 
 
 def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
@@ -144,7 +144,7 @@ def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
 ) -> None:
     bridge = vswitchd.add_bridge(ports=2, dpid=DPID)
     controller.connect(bridge)
-    name = bridge._names[1]
+    name = bridge.port_name(1)
 
     # The frames come to the controller alone, are counted, and metered by port.
     assert bridge.send(1, BEACON) == set()

@@ -47,6 +47,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "ANSIBLE_HOME": str(folder / "home"),
         "ANSIBLE_COLLECTIONS_PATH": str(folder / "collections"),
         "ANSIBLE_LOCALHOST_WARNING": "0",
+        "ANSIBLE_PIPELINING": "1",  # a process less for each task
     }
     install = ["collection", "install", "-p", str(folder / "collections"), f"{COLLECTION}/"]
     run("ansible-galaxy", *install, environment=variables)
@@ -190,6 +191,23 @@ def test_check_mode_reports_what_would_change_and_changes_nothing(
     assert not controller.get(f"/v1/bridges/{name}/bindings")["entries"]
 
 
+def test_check_mode_says_who_would_be_cut_off(
+    play: Play, bridge: Bridge, controller: Controller
+) -> None:
+    port = bridge.port_name(1)
+    down = {"port": {"port": {"bridge": bridge.name, "name": port, "shutdown": True}}}
+    planned = play(down, "--check").tasks["port"]
+    said = f"{bridge.name} {port} does not forward (untagged): from 0 s on"
+    assert planned["cut_off"] == [said]
+    assert planned["warnings"] == [f"with this change: {said}"]
+    bridge.disconnect()
+    wait_for(lambda: not controller.bridge(bridge)["connected"], "the switch to be disconnected")
+    planned = play(down, "--check").tasks["port"]
+    assert (planned["changed"], planned["cut_off"]) == (True, None)
+    assert "it is not copied" in planned["cut_off_unknown"]
+    assert "shutdown" not in str(controller.get(f"/v1/bridges/{bridge.name}/settings"))
+
+
 @pytest.mark.parametrize(
     "options", [pytest.param((), marks=pytest.mark.thorough), ("--check",)], ids=["", "--check"]
 )
@@ -226,6 +244,7 @@ def test_the_file_is_applied_and_what_it_says_is_read(
     work = {"reload": {"reload": {}}, "info": {"info": {"gather": ["settings", "ports", "fdb"]}}}
     planned = play(work, "--check")
     assert planned.changed() == ["reload"]
+    assert planned.tasks["reload"]["cut_off"] == []
     done = play(work, "--diff")
     assert done.changed() == ["reload"]
     assert "ageing_time: default -> 77" in done.tasks["reload"]["diff"]["prepared"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ofapp.openflow.model.rule import TableId
@@ -17,10 +15,8 @@ HOSTS = range(100, 700)
 FEW = range(100, 200)
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One that hears of any number of hosts: the switch's clock, and its meters', stand still."""
-    return controller_factory("defaults: {packet_in_rate: 100000}\n")
+pytestmark = pytest.mark.controller("defaults: {packet_in_rate: 100000}\n")
+"""The controller hears of any number of hosts: the switch's clock, and its meters', stand still."""
 
 
 def see_together(controller: Controller, bridge: Bridge, hosts: range) -> None:

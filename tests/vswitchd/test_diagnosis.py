@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -40,7 +40,7 @@ GUEST = "0000aaaa-1111-2222-3333-444455556666"
 @pytest.fixture(scope="module")
 def guests(
     vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
-) -> Iterator[tuple[Bridge, Controller]]:
+) -> tuple[Bridge, Controller]:
     """Ports vnet1 to vnet5, each with another trouble, and eth0."""
     bridge = vswitchd.add_bridge(dpid=0xD1A9)
     for number in range(1, 6):
@@ -49,9 +49,7 @@ def guests(
     for number, name in GUARDED.items():
         bridge.add_port(number, name)
     controller = controller_factory(CONFIG)
-    controller.connect(bridge)
-    yield bridge, controller
-    bridge.destroy()
+    return controller.connect(bridge), controller
 
 
 def doctor(guests: tuple[Bridge, Controller], *words: str) -> subprocess.CompletedProcess[str]:

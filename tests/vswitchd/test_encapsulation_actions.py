@@ -1,4 +1,4 @@
-"""A real switch takes the actions of MAC-in-MAC and reports each as it was sent."""
+"""A real switch takes the actions of MAC-in-MAC, rates and priorities, and reports each as sent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import pytest
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
+from ofapp.bridge.bridge import Bridge as CoreBridge
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import AclRule, Policies, PortPolicy
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.vlan import TRANSPARENT, access
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     Action,
@@ -24,7 +29,9 @@ from ofapp.openflow.model.flow import (
     SetBits,
 )
 from ofapp.openflow.model.rule import Register, TableId
+from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.switch.audit.comparison import flow_changes
+from ofapp.openflow.switch.program import program
 from ofapp.openflow.wire.messages import codec
 from tests.support.ovs import Bridge, VSwitchd
 from tests.vswitchd.wire import Wire
@@ -84,3 +91,28 @@ def test_a_switch_reports_the_actions_as_they_were_sent(switch: Bridge) -> None:
     text = switch.switch.ofctl("dump-flows", "--no-names", switch.name)
     for _, words in _ACTIONS:
         assert f"actions={words}\n" in text
+
+
+def test_a_switch_reports_the_flows_of_rates_and_priorities_as_they_were_sent(
+    switch: Bridge,
+) -> None:
+    """Otherwise each comparison would find them wrong, and send them again."""
+    ports = {
+        f"p{number}": PortParams(
+            vlans=vlans, policy=PortPolicy(qos_trust=trust, priority=number, rate_out=1000)
+        )
+        for number, (trust, vlans) in enumerate(
+            (("none", access(7)), ("dscp", TRANSPARENT), ("pcp", TRANSPARENT)), 1
+        )
+    }
+    lists = {"low": (AclRule("low", pcp=1),)}
+    ports["p4"] = PortParams(policy=PortPolicy(acl="low", rate_out=64, hairpin=True))
+    made = CoreBridge(1, BridgeParams(ports=ports, policies=Policies(acls=lists)))
+    made.set_ports([Port(number, f"p{number}", number, True) for number in range(1, 5)], 0.0)
+    wanted = program(made.desired(), True, GroupNumbers())
+    assert {flow.table for flow in wanted.flows.values()} >= {TableId.MARK, TableId.RATE}
+    with Wire(switch) as wire:
+        wire.send(map(codec.make_meter, wanted.meters.values()))
+        wire.send([codec.put_group(group, exists=False) for group in wanted.groups.values()])
+        wire.send(map(codec.add_flow, wanted.flows.values()))
+        assert flow_changes([*wanted.flows.values()], wire.flows()) == {}

@@ -5,6 +5,8 @@ Each switch has hosts' ports 1 and 2, and link ports 3 and 4 with cables to its 
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import yaml
 
@@ -201,7 +203,44 @@ def test_a_link_port_whose_link_is_not_proven_admits_no_frame(talking: Ring) -> 
     assert not [frame for frame in sent if frame[6:12] == frames.mac(frames.host(66))]
 
 
-def test_any_member_but_the_first_leaves_and_the_others_keep_their_numbers(talking: Ring) -> None:
+def test_the_first_member_leaves_and_the_bridge_keeps_its_identity(talking: Ring) -> None:
+    """Also for the next controller; the switch that has left is refused until it is another one."""
+    ring, controller, s1 = talking, talking.controller, talking.members[0]
+    path = f"/v1/bridges/{ring.dpid}"
+
+    def identity() -> tuple[Any, Any]:
+        return controller.get(path)["name"], controller.get(f"{path}/stp")["bridge_id"]
+
+    ring.configure(bridges={"pod": {"stp": {"enabled": True, "priority": 4096}}})
+    ring.wait()
+    before = identity()
+    assert before[1].startswith("1000")
+    file = ring.file()
+    file["fabrics"]["pod"]["members"]["s1"]["left"] = True
+    controller.configure(yaml.safe_dump(file))
+    assert controller.api("POST", "/v1/config/reload").body["fabrics"] == ["pod: s1 leaves"]
+    tick = ring.switch.in_pace()
+    wait_for(lambda: controller.events("bridge.reserved"), "the switch to be refused", tick=tick)
+    broadcast = frames.arp_request(frames.host(2))
+    others = {(2, 1): 1, (2, 2): 1, (3, 2): 1}
+    wait_for(lambda: ring.send(3, 1, broadcast) == others, "the way", tick=tick)
+    assert identity() == before
+    controller.kill9()
+    controller.start()
+    ring.wait(links=1)
+    wait_for(lambda: ring.send(3, 1, broadcast) == others, "the way", tick=tick)
+    assert identity() == before
+    assert [member["name"] for member in ring.status["members"]] == ["s2", "s3"]
+    wait_for(lambda: controller.events("bridge.reserved"), "the switch to be refused", tick=tick)
+    (refused,) = controller.events("bridge.reserved")
+    program, *words = refused["message"].rpartition(": ")[2].replace("NAME", s1.name).split()
+    assert program == "ovs-vsctl"
+    ring.switch.vsctl(*words)
+    wait_for(lambda: len(controller.get("/v1/bridges")["bridges"]) == 2, "a bridge", tick=tick)
+    assert identity() == before
+
+
+def test_another_member_leaves_and_the_others_keep_their_numbers(talking: Ring) -> None:
     ring, controller = talking, talking.controller
     file = ring.file()
     file["fabrics"]["pod"]["members"]["s2"]["left"] = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ from ofapp.bridge.lldp.tlv import Type, tlv
 from tests.support import dhcp_frames as dhcp
 from tests.support import frames
 from tests.support import multicast_frames as mc
+from tests.support.accepting import Accepting
+from tests.support.acl_oracle import Frame
 from tests.support.controller import Controller
 from tests.support.multicast_entries import QUICK
 from tests.support.ovs import LOCAL, VSwitchd
 from tests.support.waiting import wait_for
 from tests.unit.bridge.lldp.lab import pdu
-from tests.vswitchd.ring import NO_EDGES, Ring, everywhere
+from tests.vswitchd.ring import NO_EDGES, SPEED, Ring, everywhere
 
 End = tuple[int, int]
 _numbers = itertools.count(1000, 20)
@@ -114,7 +117,7 @@ class Bed:
 
 @pytest.fixture(scope="module")
 def ring(vswitchd: VSwitchd) -> Iterator[Ring]:
-    with closing(Controller()) as controller:
+    with closing(Controller(speed=SPEED)) as controller:
         made = Ring(vswitchd, controller)
         controller.start()
         made.connect()
@@ -190,6 +193,118 @@ def test_isolated(bed: Bed) -> None:
     bed.come(ONE, bed.broadcast(1), {end: 1 for end in everywhere(ONE) if end != THREE})
     bed.come(ONE, bed.unicast(3, 1), {(2, 1): 1})
     bed.come((2, 1), bed.unicast(1, 3), {ONE: 1})
+
+
+def test_authentication(bed: Bed) -> None:
+    """A host is authorised at one member, moves to another one, and is forgotten at all."""
+    good, bad, doors = 1, 2, (ONE, THREE)
+    with Accepting(refused={bed.host(bad): "no"}) as server:
+        access = {"authentication": "mab", "host_mode": "multi_auth", "quiet_period": 3600}
+        section = {
+            "enabled": True,
+            "servers": f"127.0.0.1:{server.port}",
+            "secret_file": server.secret_file,
+        }
+        bed.set({end: {"port_access": access} for end in doors}, port_access=section)
+
+        def authorised() -> dict[str, str]:
+            """The port of each host that is authorised, by MAC address."""
+            path = f"/v1/bridges/{bed.ring.dpid}/port-access"
+            hosts = bed.ring.controller.get(path)["hosts"]
+            return {host["mac"]: host["port"] for host in hosts if host["authorised"]}
+
+        def says(number: int, end: End, to: dict[End, int]) -> bool:
+            return bed.send(end, bed.broadcast(number)) == to
+
+        tick = bed.ring.switch.in_pace()
+        wait_for(lambda: says(good, ONE, everywhere(ONE)), "the host to be admitted", tick=tick)
+        bed.learn(3, (2, 1))
+        assert not says(bad, THREE, everywhere(THREE))
+        bed.event("port_access.refused")
+        assert bed.send(THREE, bed.broadcast(bad)) == {}
+        assert bed.send(ONE, bed.broadcast(bad)) == {}
+        assert authorised() == {bed.host(good): bed.ring.name(*ONE)}
+
+        wait_for(lambda: says(good, THREE, everywhere(THREE)), "it at its new port", tick=tick)
+        assert authorised() == {bed.host(good): bed.ring.name(*THREE)}
+        wait_for(
+            lambda: bed.send((2, 1), bed.unicast(good, 3)) == {THREE: 1},
+            "frames for it to its new port",
+            tick=tick,
+        )
+        path = f"/v1/bridges/{bed.ring.dpid}/port-access/clear"
+        assert bed.ring.controller.api("POST", path, {"mac": bed.host(good)}).status == 204
+        wait_for(
+            lambda: bed.send((2, 1), bed.unicast(good, 3)) == everywhere((2, 1)),
+            "frames for it to flood",
+            tick=tick,
+        )
+        assert authorised() == {}
+
+
+def test_priorities(bed: Bed) -> None:
+    """What enters at one member has its PCP and DSCP in a trunk of another, also by a tree."""
+    bed.set(
+        {
+            ONE: {"vlan": 10, "qos_trust": "none", "priority": 3},
+            (1, 2): {"vlan": {"trunk": [10]}},
+            (2, 1): {"vlan": 10, "acl": "voice"},
+            THREE: {"vlan": {"trunk": [10]}},
+        },
+        acls={"voice": [{"match": {"udp_dst": 53}, "set": {"pcp": 5, "dscp": 46}}]},
+    )
+    bed.learn(9, THREE, vlan=10)
+    addresses = "10.0.0.1", "10.0.0.2"
+    for to in (frames.BROADCAST, bed.host(9)):
+        for end, tag, wanted in (
+            (ONE, {}, (3, 24)),
+            ((1, 2), {"vid": 10, "pcp": 6}, (6, 10)),
+            ((2, 1), {}, (5, 46)),
+        ):
+            packet = Frame(bed.host(1), to, 0x0800, ip=addresses, proto=17, dscp=10, ports=(9, 53))
+            data = replace(packet, **tag).data()  # type: ignore[arg-type]
+
+            def leaves(end: End = end, data: bytes = data, wanted: frames.Marks = wanted) -> bool:
+                return [frames.marks(each) for each in bed.deliver(end, data).get(THREE, ())] == [
+                    wanted
+                ]
+
+            wait_for(leaves, f"{wanted} from {end}", tick=bed.ring.switch.in_pace())
+
+
+def test_a_rate_of_what_leaves(bed: Bed) -> None:
+    """The member that has the port keeps it, for frames of all members together."""
+    bed.set({THREE: {"rate_out": 1000}})
+    for number, end in enumerate((ONE, (2, 1), (3, 2), THREE), 1):
+        bed.learn(number, end)
+    large = [frames.ethernet(bed.host(4), bed.host(by), payload=bytes(1236)) for by in (1, 2, 3)]
+    for end, frame in zip((ONE, (2, 1), (3, 2)), large, strict=True):
+        bed.come(end, frame, {THREE: 1})
+    bed.ring.switch.warp(2)
+    for bridge in bed.ring.members:
+        bridge.forget_sent()
+    for end, frame in zip((ONE, (2, 1), (3, 2)), large, strict=True):
+        bed.ring.members[end[0] - 1].inject(end[1], *[frame] * 10)
+    bed.ring.settle()
+    left = [frame for frame in bed.ring.members[2].sent(1) if frame in large]
+    assert abs(len(left) - 20) <= 1, "a fifth of a second of the rate, in frames of 10 kbit"
+
+
+def test_communities(bed: Bed) -> None:
+    """Port ONE and port (2, 1) of another member are in one community, THREE in another."""
+    bed.set({ONE: {"community": 5}, (2, 1): {"community": 5}, THREE: {"community": 6}})
+    bed.learn(1, ONE)
+    bed.learn(2, (2, 1))
+    bed.learn(3, THREE)
+    bed.come(ONE, bed.unicast(2, 1), {(2, 1): 1})
+    bed.come(ONE, bed.unicast(3, 1), {})
+    bed.come(THREE, bed.unicast(1, 3), {})
+    bed.come(ONE, bed.broadcast(1), {end: 1 for end in everywhere(ONE) if end != THREE})
+    others = {end: 1 for end in everywhere(THREE) if end not in (ONE, (2, 1))}
+    bed.come(THREE, bed.broadcast(3), others)
+    bed.set({ONE: {"isolated": True}, THREE: {"community": 6}})
+    bed.come(THREE, bed.unicast(1, 3), {})
+    bed.come(ONE, bed.unicast(3, 1), {})
 
 
 def test_learning(bed: Bed) -> None:

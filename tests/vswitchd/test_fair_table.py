@@ -55,8 +55,7 @@ def make(
         made.append(bridge)
         for number in (*OTHERS, FLOODED):
             bridge.add_port(number, f"fair{number}")
-        controller.connect(bridge)
-        return controller, bridge
+        return controller, controller.connect(bridge)
 
     yield connected
     for bridge in made:

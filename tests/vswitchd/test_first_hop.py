@@ -6,7 +6,7 @@ what it may not send nothing comes out anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -67,19 +67,12 @@ def dhcp_mac(mac: int) -> str:
     return mac.to_bytes(6, "big").hex(":")
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(file())
+pytestmark = pytest.mark.controller(file())
 
 
 @pytest.fixture(scope="module")
-def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    made = vswitchd.add_bridge(dpid=DPID)
-    for number, name in enumerate(NAMES, 1):
-        made.add_port(number, name)
-    controller.connect(made)
-    yield made
-    made.destroy()
+def switch(vswitchd: VSwitchd, controller: Controller) -> Bridge:
+    return controller.connect(vswitchd.add_bridge(dpid=DPID, ports=NAMES))
 
 
 @pytest.fixture
@@ -239,12 +232,43 @@ def test_a_port_that_only_reports_forwards_what_it_reports(
         assert leaves(bridge, PLAIN, frame, UPLINK) == frame, name
 
 
+@pytest.mark.parametrize("trust", ["guest", "none"])
+def test_a_port_admits_the_ethertypes_of_its_list(
+    bridge: Bridge, controller: Controller, trust: str
+) -> None:
+    """Behind a tag as well, and also on a port where nothing else is checked."""
+    own = {"trust": trust, "first_hop": {"ethertypes": ["ip", "pppoe", 0x88B5]}}
+    vlans: dict[str, object] = {"plain": "transparent", "access": VID, "trunk": {"trunk": [VID]}}
+    ports = {port: own | {"vlan": vlan} for port, vlan in vlans.items()}
+    configure(controller, bridge, file(ports=ports))
+    for port in ports:
+        one, at = HOSTS[port], PLACES[port]
+        for name, frame in claims.legitimate(one):
+            assert name.startswith("DAD") or UPLINK in bridge.deliver(at, frame), (port, name)
+        for kind, passes in ((0x8863, True), (0x8864, True), (0x88B5, True), (0x88B6, False)):
+            frame = one.frame(kind, b"x" * 46, claims.BROADCAST)
+            assert (UPLINK in bridge.deliver(at, frame)) == passes, (port, kind)
+            if port != "trunk":
+                tagged = claims.tagged(frame, 0)
+                assert (UPLINK in bridge.deliver(at, tagged)) == passes, (port, kind, "VID 0")
+
+    def reported() -> set[str]:
+        bridge.switch.warp(1)  # the meter of samples has room again
+        for port in ports:
+            frame = HOSTS[port].frame(0x88B6, b"x" * 46, claims.BROADCAST)
+            bridge.inject(PLACES[port], frame)
+        refused = controller.get(f"/v1/bridges/{DPID:016x}/bindings/refused")["refused"]
+        return {each["port"]["name"] for each in refused if each["ethertype"] == "0x88b6"}
+
+    wait_for(lambda: reported() == set(ports), "the claim of each port")
+
+
 def test_flows_of_a_host_follow_its_bindings(bridge: Bridge, controller: Controller) -> None:
     one = HOSTS["plain"]
     configure(controller, bridge, file(bindings=[]))
     assert bindings(bridge) == {}
     assert not bridge.deliver(PLAIN, one.ipv4())
-    assert not bridge.deliver(PLAIN, one.frame(0x88B5, b"x" * 46, claims.BROADCAST))
+    assert not bridge.deliver(PLAIN, one.frame(0x8035, b"x" * 46, claims.BROADCAST))
     configure(controller, bridge, file())
     assert len(bindings(bridge)) == len(HOSTS) * 4
     assert UPLINK in bridge.deliver(PLAIN, one.ipv4())
@@ -254,7 +278,7 @@ def test_without_guarded_ports_nothing_of_it_is_there(
     bridge: Bridge, controller: Controller
 ) -> None:
     configure(controller, bridge, file(ports={}, lags={}, bindings=[]))
-    tables = {TableId.CLAIMS, TableId.TRAPS, TableId.AWAY}
+    tables = {TableId.TYPES, TableId.CLAIMS, TableId.TRAPS, TableId.AWAY}
     tables |= {TableId.GUARD, TableId.REFUSED, TableId.CHECKED}
 
     def left() -> list[str]:
@@ -305,3 +329,22 @@ def test_nothing_forged_passes_while_a_switch_comes_back(
     assert passed == set()
     for port, one in HOSTS.items():
         assert UPLINK in bridge.deliver(PLACES[port], one.ipv4())
+
+
+def test_a_name_in_a_dhcp_request_is_shown_with_its_source_below_a_label(
+    bridge: Bridge, controller: Controller
+) -> None:
+    mac = dhcp_mac(HOSTS["plain"].mac)
+
+    def names() -> list[tuple[str, str]]:
+        (shown,) = controller.get("/v1/hosts", q=mac)["hosts"] or [{"names": []}]
+        return [(name["name"], name["source"]) for name in shown["names"]]
+
+    request = dhcp.Bootp(mac=HOSTS["plain"].mac, options=((12, b"guest-pc"),))
+    bridge.deliver(PLAIN, dhcp.from_client4(request))
+    wait_for(lambda: names() == [("guest-pc", "dhcp")], "the name of the host")
+    path = f"/v1/hosts/{mac}/label"
+    assert controller.api("PUT", path, {"label": "Room 7"}).status == 204
+    controller.restart()
+    assert names() == [("Room 7", "label")], "a label outlives the controller"
+    assert controller.api("DELETE", path).status == 204

@@ -7,8 +7,9 @@ those of DHCP, which the controller forwards; forged frames are dropped.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from tests.support.claims import Host
 from tests.support.controller import Controller
 from tests.support.hosts import wait_learned
 from tests.support.multicast_entries import QUICK, entries, wait_entry, wait_restricted
-from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.ovs import LOCAL, Bridge
 from tests.support.waiting import wait_for
 from tests.unit.bridge.lldp.lab import pdu
 
@@ -136,27 +137,13 @@ def _config() -> str:
     return repr({"bridges": {f"{DPIDS[kind]:016x}": common | own for kind, own in BRIDGES.items()}})
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(_config())
+pytestmark = pytest.mark.controller(_config())
 
 
 @pytest.fixture
-def make(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[[str], Bridge]]:
+def make(bridge_factory: Callable[..., Bridge]) -> Callable[[str], Bridge]:
     """Makes the connected bridge of that kind."""
-    made: list[Bridge] = []
-
-    def run(kind: str) -> Bridge:
-        bridge = vswitchd.add_bridge(dpid=DPIDS[kind])
-        made.append(bridge)
-        for number, name in NAMES.items():
-            bridge.add_port(number, name)
-        controller.connect(bridge)
-        return bridge
-
-    yield run
-    for bridge in made:
-        bridge.destroy()
+    return lambda kind: bridge_factory(ports=NAMES.values(), dpid=DPIDS[kind])
 
 
 def tcp(one: Host, port: int = 80) -> bytes:
@@ -170,6 +157,7 @@ def discover(one: Host, xid: int = 1) -> bytes:
 
 def comes(bridge: Bridge, port: int, frame: bytes) -> set[int]:
     """The ports that a frame of DHCP leaves by; the controller forwards it, so it is waited for."""
+    wait_present(bridge)
     bridge.forget_sent()
     bridge.inject(port, frame)
     out: dict[int, int] = {}
@@ -185,24 +173,31 @@ def comes(bridge: Bridge, port: int, frame: bytes) -> set[int]:
     return {number for number, count in out.items() if count}
 
 
-def warp(bridge: Bridge, seconds: int) -> None:
-    """Let the switch's time pass, and wait until the controller has renewed `PRESENT` since.
+def wait_present(bridge: Bridge, since: float = math.inf) -> None:
+    """Wait until the switch has `PRESENT`, renewed in the last *since* seconds.
 
-    It renews the flow by its own clock; without that flow the switch forwards DHCP as well.
+    The controller renews this flow by its own clock, and the switch's may be faster in a test.
+    Without it the switch forwards DHCP as well.
     """
-    bridge.switch.warp(seconds)
     match = f"cookie={PRESENT.cookie:#x}/-1,table={PRESENT.table:d}"
 
     def renewed() -> bool:
         flow = bridge.switch.ofctl("dump-flows", bridge.name, match)
         found = re.search(rf"duration=([\d.]+)s.*priority={PRESENT.priority}", flow)
-        return found is not None and float(found[1]) < 1
+        return found is not None and float(found[1]) < since
 
     wait_for(renewed, "the controller to renew its presence")
 
 
+def warp(bridge: Bridge, seconds: int) -> None:
+    """Let the switch's time pass, and wait until the controller has renewed `PRESENT` since."""
+    bridge.switch.warp(seconds)
+    wait_present(bridge, 1)
+
+
 def held_back(bridge: Bridge, frame: bytes, port: int = G1) -> bool:
     """Whether a frame of DHCP leaves nowhere, while another guest's that comes later does."""
+    wait_present(bridge)
     bridge.forget_sent()
     bridge.inject(port, frame)
     bridge.inject(G2, after := discover(TWO, 99))
@@ -257,11 +252,11 @@ def test_isolated_guests_do_not_reach_each_other_by_dhcp_either(
 ) -> None:
     bridge = make("isolated")
     others = {UP, FOURTH, FIFTH, LOCAL}
-    assert bridge.send(G1, ONE.frame(0x88B5, bytes(46), claims.BROADCAST)) == others
+    assert bridge.send(G1, ONE.frame(0x8035, bytes(46), claims.BROADCAST)) == others
     assert bridge.send(G2, tcp(TWO)) == others
     assert comes(bridge, G1, discover(ONE)) == others
     assert comes(bridge, G2, dhcp.request6(TWO.mac)) == others
-    assert bridge.send(G1, ONE.frame(0x88B5, bytes(46), TWO.mac)) == set(), "known now"
+    assert bridge.send(G1, ONE.frame(0x8035, bytes(46), TWO.mac)) == set(), "known now"
     assert comes(bridge, UP, dhcp.ack(TWO.mac, TWO.four)) == {G2}
     check_forged(bridge)
 
@@ -404,7 +399,7 @@ def test_dhcp_counts_as_broadcast_in_storm_control(make: Callable[[str], Bridge]
     wait_for(left, "the frames within the rate")
     assert comes(bridge, G2, discover(TWO)) >= {UP}
     assert len(seen) == 10
-    broadcast = ONE.frame(0x88B5, bytes(46), claims.BROADCAST)
+    broadcast = ONE.frame(0x8035, bytes(46), claims.BROADCAST)
     assert bridge.send(G1, broadcast) == set(), "the rate is used up"
     check_forged(bridge)
     warp(bridge, 2)
@@ -540,12 +535,13 @@ def test_a_router_gets_its_address_back_from_a_guest(
 ) -> None:
     """The guest has taken it while the router was down, and defends it."""
     bridge, taken = make("router"), f"fe80::{len(by):x}"
+    tick = bridge.switch.in_pace()  # faster, and the switch takes the controller for absent
 
     def owners() -> set[str]:
         return {port for port, _, address in is_bound(controller, bridge) if address == taken}
 
     bridge.inject(G1, ONE.nd(dhcp.dad(ONE.mac, taken)))
-    wait_for(lambda: owners() == {"g1"}, "the guest's binding", tick=bridge.switch.step)
+    wait_for(lambda: owners() == {"g1"}, "the guest's binding", tick=tick)
     defends = ONE.nd(dhcp.advertisement(ONE.mac, taken))
     assert UP in bridge.send(G1, defends)
     router = 0x02_0F_00_00_00_F0
@@ -556,10 +552,11 @@ def test_a_router_gets_its_address_back_from_a_guest(
     }[by].frame
     bridge.forget_sent()
     bridge.inject(UP, frame)
-    wait_for(lambda: frame in bridge.sent(G1), "the router's frame", tick=bridge.switch.step)
+    wait_for(lambda: frame in bridge.sent(G1), "the router's frame", tick=tick)
     if by != "advertisement":  # of which the switch sends a copy to the controller
+        bridge.switch.settle()
         assert bridge.send(G1, defends) == set(), "the guest still has it"
-    wait_for(lambda: not owners(), "the binding to go", tick=bridge.switch.step)
+    wait_for(lambda: not owners(), "the binding to go", tick=tick)
     assert bridge.send(G1, defends) == set()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,32 +38,23 @@ CONFIG = "bridges:" + "".join(_BRIDGE.format(dpid=dpid) for dpid in DPIDS) + "\n
 _unused = iter(DPIDS)
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One with bridges whose ports are guarded by their names."""
-    return controller_factory(CONFIG)
+pytestmark = pytest.mark.controller(CONFIG)
+"""Bridges whose ports are guarded by their names."""
 
 
 @pytest.fixture
-def guarded(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[[str], Bridge]]:
+def guarded(
+    bridge_factory: Callable[..., Bridge], controller: Controller
+) -> Callable[[str], Bridge]:
     """Makes bridges: port 1 is of the kind that is asked for, ports 2 and 3 are ordinary."""
-    made: list[Bridge] = []
 
     def make(kind: str) -> Bridge:
         if not controller.alive:
             controller.start()
         dpid = next(_unused)
-        bridge = vswitchd.add_bridge(dpid=dpid)
-        made.append(bridge)
-        bridge.add_port(1, f"{kind}{dpid:x}")
-        bridge.add_port(2)
-        bridge.add_port(3)
-        controller.connect(bridge)
-        return bridge
+        return bridge_factory(ports=(f"{kind}{dpid:x}", None, None), dpid=dpid)
 
-    yield make
-    for bridge in made:
-        bridge.destroy()
+    return make
 
 
 def events_of(controller: Controller, bridge: Bridge, kind: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -36,13 +36,7 @@ class Neighbour:
         self._switch = switch
         for number in MEMBERS:
             name = f"m{number}"
-            switch.vsctl(
-                *("add-port", other.name, name, "--", "set", "Interface", name, "type=dummy"),
-                f"ofport_request={number}",
-                f"options:pstream=punix:{switch.dir}/{name}.sock",
-                f"options:tx_pcap={switch.dir}/{other.name}-{number}.pcap",
-            )
-            other._names[number] = name
+            other.add_port(number, name, f"options:pstream=punix:{switch.dir}/{name}.sock")
         self.interfaces = [
             f"-- set Interface n{number} type=dummy options:stream=unix:{switch.dir}/m{number}.sock"
             for number in MEMBERS
@@ -104,9 +98,7 @@ class Neighbour:
         return {number for number in MEMBERS if f"member n{number}: enabled" in shown}
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(file())
+pytestmark = pytest.mark.controller(file())
 
 
 @pytest.fixture(scope="module")

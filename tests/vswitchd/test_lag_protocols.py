@@ -31,20 +31,14 @@ from tests.vswitchd.test_lags import (
 GROUP = "239.1.1.1"
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(file())
+pytestmark = pytest.mark.controller(file())
 
 
 @pytest.fixture
-def bridge(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    made = vswitchd.add_bridge(dpid=DPID)
-    for number, name in enumerate(NAMES, 1):
-        made.add_port(number, name)
-    controller.connect(made)
+def bridge(bridge_factory: Callable[..., Bridge], controller: Controller) -> Iterator[Bridge]:
+    made = bridge_factory(ports=NAMES, dpid=DPID)
     yield made
     configure(controller, made, file())
-    made.destroy()
 
 
 def bpdus(bridge: Bridge, ports: set[int]) -> list[int]:

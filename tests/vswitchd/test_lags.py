@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -31,19 +32,12 @@ def file(**bridge: object) -> str:
     return repr({"bridges": {f"{DPID:016x}": own}})
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(file())
+pytestmark = pytest.mark.controller(file())
 
 
 @pytest.fixture(scope="module")
-def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    made = vswitchd.add_bridge(dpid=DPID)
-    for number, name in enumerate(NAMES, 1):
-        made.add_port(number, name)
-    controller.connect(made)
-    yield made
-    made.destroy()
+def switch(vswitchd: VSwitchd, controller: Controller) -> Bridge:
+    return controller.connect(vswitchd.add_bridge(dpid=DPID, ports=NAMES))
 
 
 @pytest.fixture
@@ -234,10 +228,18 @@ def test_what_its_members_count_it_has_counted(bridge: Bridge, controller: Contr
     def received() -> int:
         return int(controller.get(path, counters=True)["counters"]["rx_frames"])
 
-    before = received()
+    def counted(member: int) -> int:
+        found = re.search(
+            r"rx pkts=(\d+)", bridge.switch.ofctl("dump-ports", bridge.name, f"m{member}")
+        )
+        assert found is not None
+        return int(found[1])
+
     for member in sorted(MEMBERS):
         bridge.inject(member, frames.ethernet(frames.BROADCAST, A))
-    wait_for(lambda: received() == before + 3, "three frames to be counted")
+    by_switch = [counted(member) for member in sorted(MEMBERS)]
+    assert all(by_switch)
+    wait_for(lambda: received() == sum(by_switch), "the controller to have the switch's counts")
 
 
 def test_hairpin_brings_frames_back_by_one_member(bridge: Bridge, controller: Controller) -> None:
@@ -319,3 +321,29 @@ def test_a_partner_that_sends_by_one_member_alone_is_reported(
         tick=go_on,
     )
     assert {event["data"]["port_name"] for event in events} == {"m1", "m3"}
+
+
+def test_it_has_a_rate_as_a_whole(bridge: Bridge, controller: Controller) -> None:
+    """Of what floods and of what is for a known host, whichever member each frame leaves by."""
+    configure(controller, bridge, file(ports={"lag0": {"rate_out": 1000}}))
+    large = [
+        frames.ethernet(frames.BROADCAST, frames.host(number), payload=bytes(1236))  # 10 kbit
+        for number in range(100, 200)
+    ]
+    bridge.switch.warp(2)
+    bridge.forget_sent()
+    bridge.inject(X, *large)
+    left = Counter(frame for member in MEMBERS for frame in bridge.sent(member))
+    assert abs(left.total() - 20) <= 1
+    assert max(left.values()) == 1
+    assert set(bridge.sent(Y)) >= set(large), "other ports have no limit"
+
+
+def test_what_enters_has_one_rate_for_all_members(bridge: Bridge, controller: Controller) -> None:
+    configure(controller, bridge, file(ports={"lag0": {"rate_in": 1000}}))
+    large = frames.ethernet(frames.BROADCAST, A, payload=bytes(1236))  # 10 kbit
+    bridge.switch.warp(2)
+    bridge.forget_sent()
+    for member in sorted(MEMBERS):
+        bridge.inject(member, *[large] * 15)
+    assert abs(bridge.sent(X).count(large) - 20) <= 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.support import dhcp_frames as dhcp
 from tests.support.controller import Controller
-from tests.support.ovs import Bridge, VSwitchd
+from tests.support.ovs import Bridge
 from tests.support.waiting import wait_for
 
 DPID = 0xF1558
@@ -33,13 +33,8 @@ def controller(controller_factory: Callable[[str], Controller]) -> Controller:
 
 
 @pytest.fixture
-def bridge(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    made = vswitchd.add_bridge(dpid=DPID)
-    for number, name in ((GUEST, "tap1"), (OTHER, "tap2"), (UPLINK, "eth0")):
-        made.add_port(number, name)
-    controller.connect(made)
-    yield made
-    made.destroy()
+def bridge(bridge_factory: Callable[..., Bridge]) -> Bridge:
+    return bridge_factory(dpid=DPID, ports=("tap1", "tap2", "eth0"))
 
 
 def packet(source: str, mac: int = MAC) -> bytes:

@@ -178,6 +178,14 @@ def test_a_port_that_receives_the_bridges_own_address_is_named(
     assert warned() == [2, 3]
     assert controller.bridge(bridge)["counters"]["own_address"] > 1
 
+    def suspected() -> list[str]:
+        bridge.switch.warp(0.5)
+        bridge.inject(3, frame)
+        listed = controller.get("/v1/problems")["problems"]
+        return [each["port"] for each in listed if each["kind"] == "loop.suspected"]
+
+    wait_for(lambda: bridge.port_name(3) in suspected(), "the problem, as the frames keep coming")
+
 
 def test_many_hosts_at_once(bridge: Bridge, controller: Controller) -> None:
     macs = [frames.host(0x10000 + number) for number in range(300)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,23 +26,15 @@ CONFIG = "bridges:" + "".join(_BRIDGE.format(dpid=dpid) for dpid in DPIDS) + "\n
 _unused = iter(DPIDS)
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One with bridges of 20 addresses, of which 5 on port 1."""
-    return controller_factory(CONFIG)
+pytestmark = pytest.mark.controller(CONFIG)
+"""Bridges of 20 addresses, of which 5 on port 1."""
 
 
 @pytest.fixture
-def small(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
+def small(bridge_factory: Callable[..., Bridge]) -> Bridge:
     """One of these bridges."""
     dpid = next(_unused)
-    bridge = vswitchd.add_bridge(dpid=dpid)
-    bridge.add_port(1, f"capped{dpid:x}")
-    bridge.add_port(2)
-    bridge.add_port(3)
-    controller.connect(bridge)
-    yield bridge
-    bridge.destroy()
+    return bridge_factory(ports=(f"capped{dpid:x}", None, None), dpid=dpid)
 
 
 def events(controller: Controller, bridge: Bridge) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -35,9 +35,7 @@ def file(*bridges: int) -> str:
     return repr({"bridges": {f"{number:016x}": own for number, own in about.items()}})
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(file())
+pytestmark = pytest.mark.controller(file())
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +43,8 @@ def bridges(vswitchd: VSwitchd, controller: Controller) -> tuple[Bridge, Bridge]
     made = vswitchd.add_bridge(dpid=ONE), vswitchd.add_bridge(dpid=TWO)
     for number in CABLES:
         for bridge, side, kind in zip(made, "ab", ("pstream=punix", "stream=unix"), strict=True):
-            name = f"{side}{number}"
-            vswitchd.vsctl(
-                *("add-port", bridge.name, name, "--", "set", "Interface", name, "type=dummy"),
-                f"ofport_request={number}",
-                f"options:{kind}:{vswitchd.dir}/m{number}.sock",
-            )
-            bridge._names[number] = name
+            end = f"options:{kind}:{vswitchd.dir}/m{number}.sock"
+            bridge.add_port(number, f"{side}{number}", end)
     made[0].add_port(HOST, "host")
     made[0].add_port(ALONE, "alone")
     for bridge in made:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import IPv6Address
 
 import pytest
@@ -24,7 +24,7 @@ from tests.support.multicast_entries import (
     wait_restricted,
 )
 from tests.support.multicast_frames import ALLOW, BLOCK, IS_EX, TO_EX, TO_IN, packed
-from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.ovs import LOCAL, Bridge
 from tests.support.waiting import wait_for
 
 ROUTER = 3
@@ -53,23 +53,18 @@ CONFIG = {
 _unused = iter(ASKING)
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One whose last-member time is 0.2 s."""
-    return controller_factory(yaml.safe_dump(CONFIG))
+pytestmark = pytest.mark.controller(yaml.safe_dump(CONFIG))
+"""The last-member time is 0.2 s."""
 
 
 @pytest.fixture
-def asking(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
+def asking(bridge_factory: Callable[..., Bridge]) -> Bridge:
     """A bridge that is the querier; no host is a router."""
     dpid = next(_unused)
-    bridge = vswitchd.add_bridge(dpid=dpid, ports=2)
-    bridge.add_port(3, f"fast{dpid:x}")
-    controller.connect(bridge)
+    bridge = bridge_factory(dpid=dpid, ports=(None, None, f"fast{dpid:x}"))
     for family in (4, 6):
         wait_restricted(bridge, set(), family=family)
-    yield bridge
-    bridge.destroy()
+    return bridge
 
 
 def test_a_vlan_is_asked_in_before_anybody_speaks_there(asking: Bridge) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import yaml
 
@@ -28,10 +26,8 @@ ROUTER = 3
 GROUP, OTHER = "239.1.1.1", "239.2.2.2"
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One whose queriers do not wait for long."""
-    return controller_factory(yaml.safe_dump({"defaults": {"multicast": QUICK}}))
+pytestmark = pytest.mark.controller(yaml.safe_dump({"defaults": {"multicast": QUICK}}))
+"""Queriers do not wait for long."""
 
 
 def set_(controller: Controller, bridge: Bridge, below: str = "", **values: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import yaml
@@ -55,24 +55,17 @@ CONFIG = {
 _unused = iter(LIMITED)
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One with short intervals and low limits."""
-    return controller_factory(yaml.safe_dump(CONFIG))
+pytestmark = pytest.mark.controller(yaml.safe_dump(CONFIG))
+"""Short intervals and low limits."""
 
 
 @pytest.fixture
-def limited(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
+def limited(bridge_factory: Callable[..., Bridge]) -> Bridge:
     """A bridge of 60 entries, 5 groups on port 1."""
     dpid = next(_unused)
-    bridge = vswitchd.add_bridge(dpid=dpid)
-    bridge.add_port(1, f"few{dpid:x}")
-    bridge.add_port(2)
-    bridge.add_port(3)
-    controller.connect(bridge)
+    bridge = bridge_factory(ports=(f"few{dpid:x}", None, None), dpid=dpid)
     hear_querier(bridge, ROUTER)
-    yield bridge
-    bridge.destroy()
+    return bridge
 
 
 def count(controller: Controller, bridge: Bridge, name: str, port: int = 1) -> int:

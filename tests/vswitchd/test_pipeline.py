@@ -10,6 +10,7 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.tables import PIPELINE, find_rule
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
+from tests.support.accepting import Accepting
 from tests.support.controller import Controller
 from tests.support.hosts import learn
 from tests.support.multicast_entries import hear_querier, wait_entry
@@ -27,6 +28,7 @@ FIELDS = {
     "dl_vlan": {"vlan_vid"},
     "dl_type": {"eth_type"},
     "arp": {"eth_type"},
+    "rarp": {"eth_type"},
     "ip": {"eth_type"},
     "ipv6": {"eth_type"},
     "mpls": {"eth_type"},
@@ -39,6 +41,9 @@ FIELDS = {
     "tp_src": {"udp_src"},
     "tp_dst": {"udp_dst"},
     "nw_frag": {"ip_frag"},
+    "ct_state": {"ct_state"},
+    "arp_op": {"arp_op"},
+    "arp_tpa": {"arp_tpa"},
     "nw_ttl": {"nw_ttl"},
     "arp_spa": {"arp_spa"},
     "nd_target": {"ipv6_nd_target"},
@@ -70,6 +75,7 @@ bridges:
     stp: {{enabled: true, forward_delay: 4, max_age: 6}}
     ports:
       slower: {{vlan: 10, stp: {{auto_edge: false}}}}
+      slower2: {{qos_trust: pcp}}
 """
 
 
@@ -118,9 +124,10 @@ def test_every_flow_is_declared_and_every_rule_is_used(
     controller_factory(STP).connect(treed)
     wait_for(lambda: learns(treed), "a port to learn")
     full = bridge.switch.add_bridge(dpid=everything.DPID)
-    configured = controller_factory(everything.CONFIG)
-    everything.build(full, configured)
-    everything.bring_about(full, configured)
+    with Accepting("guests") as server:
+        configured = controller_factory(everything.config(server))
+        everything.build(full, configured)
+        everything.bring_about(full, configured)
     slow = bridge.switch.add_bridge(dpid=0x57C)
     slow.add_port(1, "slower")
     slow.add_port(2, "slower2")

@@ -15,6 +15,7 @@ from ofapp.openflow.pipeline.table import Table
 from ofapp.openflow.pipeline.tables import PIPELINE
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
+from tests.support.accepting import Accepting
 from tests.support.controller import Controller
 from tests.support.hosts import learn, wait_learned
 from tests.support.multicast_entries import hear_querier, wait_entry
@@ -49,15 +50,18 @@ def full(
 ) -> Iterator[tuple[Bridge, dict[str, str]]]:
     """The bridge that uses every table, and its addresses by name."""
     bridge = vswitchd.add_bridge(dpid=everything.DPID)
-    configured = controller_factory(everything.CONFIG)
-    everything.build(bridge, configured)
-    everything.bring_about(bridge, configured)
+    with Accepting("guests") as server:
+        configured = controller_factory(everything.config(server))
+        everything.build(bridge, configured)
+        everything.bring_about(bridge, configured)
     names = {
         everything.KEPT: "KEPT",
         everything.FULL: "FULL",
         everything.FLAPPING: "FLAPPING",
         everything.FIXED: "FIXED",
         everything.BOUND: "BOUND",
+        everything.ADMITTED: "ADMITTED",
+        everything.OPENER: "OPENER",
         _own_address(configured, bridge): "OWN",
     }
     yield bridge, names

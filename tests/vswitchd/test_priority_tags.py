@@ -39,9 +39,7 @@ FILE = {
 _unused = iter(range(4))
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(repr(FILE))
+pytestmark = pytest.mark.controller(repr(FILE))
 
 
 def tagged(frame: bytes, kind: int, tci: int) -> bytes:
@@ -63,7 +61,8 @@ def test_they_are_heard_as_without_a_tag(
     def wait(condition: Callable[[], Any], what: str) -> None:
         wait_for(condition, what, tick=alongside(bridge))
 
-    wait(lambda: port("stp", EDGE)["state"] == "forwarding", "the edge to open")
+    for number in (EDGE, HOST):
+        wait(lambda at=number: port("stp", at)["state"] == "forwarding", "the edge to open")  # type: ignore[misc]
     bridge.inject(HOST, tagged(mcframes.join(1, "239.1.1.1"), kind, 0xE000))
     wait(lambda: "239.1.1.1" in str(get("mdb")), "the member")
     bridge.inject(HOST, tagged(pdu(), kind, 0x6000))

@@ -13,11 +13,8 @@ from tests.support.hosts import learn
 from tests.support.ovs import Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
-
-@pytest.fixture(scope="module")
-def controller(controller_factory: object) -> Controller:
-    """One that looks as often as it can."""
-    return controller_factory("defaults:\n  ageing_time: 50\n")  # type: ignore[no-any-return, operator]
+pytestmark = pytest.mark.controller("defaults:\n  ageing_time: 50\n", speed=5)
+"""The controller compares the switch as often as it can."""
 
 
 @pytest.fixture
@@ -37,6 +34,12 @@ def messages_of(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
     ]
 
 
+def problems(controller: Controller, bridge: Bridge) -> list[str]:
+    """The kinds of the bridge's problems."""
+    found = controller.get("/v1/problems")["problems"]
+    return [each["kind"] for each in found if each["datapath_id"] == bridge.dpid16]
+
+
 def test_a_full_admission_table_is_reported_and_the_switch_not_in_line(
     unset: Bridge, controller: Controller
 ) -> None:
@@ -54,8 +57,10 @@ def test_a_full_admission_table_is_reported_and_the_switch_not_in_line(
     assert any("table admission" in text and "full" in text for text in status["refused"])
     messages = messages_of(controller, unset, "openflow.refused")
     assert len(messages) == len(set(messages)), "each refusal once"
+    wait_for(lambda: problems(controller, unset) == ["switch.full"], "the problem")
     unset.unlimit_tables()
     controller.wait_ready(unset)
+    wait_for(lambda: problems(controller, unset) == [], "its end")
     assert unset.send(1, frames.arp_request(frames.host(1))) == {2, 3, 0xFFFFFFFE}
     assert controller.bridge(unset)["refused"] == []
     assert messages_of(controller, unset, "openflow.refused.cleared")

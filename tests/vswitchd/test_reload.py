@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,14 +19,12 @@ NOTHING = {"flows": 0, "groups": 0, "meters": 0}
 
 
 @pytest.fixture
-def bridge(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
+def bridge(bridge_factory: Callable[..., Bridge], controller: Controller) -> Bridge:
     """Ports 1 to 4; the file says nothing of it yet."""
     controller.configure("")
-    made = vswitchd.add_bridge(ports=4)
-    controller.connect(made)
+    made = bridge_factory(ports=4)
     reload(controller)
-    yield made
-    made.destroy()
+    return made
 
 
 def reload(controller: Controller, **query: Any) -> Any:
@@ -332,4 +330,36 @@ def test_a_plan_of_settings_counts_each_change_once_and_is_what_happens(
             assert sum(one["sent"][kind] for one in planned["items"]) == count
         assert change(own) is None
         wait_for(lambda own=own: in_use() == own, "the members to be used")  # they wait at first
+        # A member that leaves is a port again once its switch has confirmed that it left.
+        wait_for(lambda own=own: not change(own, dry_run="true")["items"], "nothing left to change")
         assert change(own, dry_run="true") == {"sent": NOTHING, "items": [], "lines": []}
+
+
+def test_a_rollback_holds_in_the_switch_after_a_restart_until_sighup_reads_the_file(
+    bridge: Bridge, controller: Controller
+) -> None:
+    def versions() -> Any:
+        return controller.get("/v1/config/versions")["versions"]
+
+    configure(controller, bridge, "{ports: {PORT1: {vlan: 10}, 2: {vlan: 10}}}")
+    reload(controller)
+    vlan = versions()[0]["version"]
+    configure(controller, bridge, "{ageing_time: 90}")
+    reload(controller)
+    goes(bridge, 1, {2, 3, 4, LOCAL})
+    path = f"/v1/config/versions/{vlan}/rollback"
+    planned = controller.api("POST", path, dry_run="true").body["bridges"][0]
+    assert planned["items"], "the plan in words of the network"
+    bridge.switch.settle()
+    assert bridge.send(1, broadcast(1)) == {2, 3, 4, LOCAL}
+    assert controller.api("POST", path).status == 200
+    goes(bridge, 1, {2})
+    controller.restart()
+    controller.wait_ready(bridge)
+    goes(bridge, 1, {2})
+    assert versions()[0]["how"] == f"rollback to version {vlan}"
+    problems = controller.get("/v1/problems")["problems"]
+    assert "config.rolled-back" in [problem["kind"] for problem in problems]
+    controller.hang_up()
+    goes(bridge, 1, {2, 3, 4, LOCAL})
+    assert versions()[0]["by"] == "SIGHUP"

@@ -46,7 +46,7 @@ def answer(wire: Wire, request: RoleRequest) -> RoleReply:
     """As a connection of ours gets it."""
     message = parser.OFPRoleRequest(_OPENFLOW, int(request.role), request.generation)
     try:
-        (reply,) = wire._ask(message, ofp.OFPT_ROLE_REPLY)
+        (reply,) = wire.ask(message, ofp.OFPT_ROLE_REPLY)
     except AssertionError as error:
         if _REFUSED + STALE not in str(error):
             raise

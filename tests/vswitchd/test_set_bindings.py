@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import learn
-from tests.support.ovs import Bridge, VSwitchd
+from tests.support.ovs import Bridge
 from tests.support.waiting import wait_for
 from tests.vswitchd.test_first_hop import bindings
 from tests.vswitchd.test_learned_bindings import FOUR, GUEST, MAC, OTHER, UPLINK, packet, passes
@@ -24,11 +24,8 @@ def controller(controller_factory: Callable[[], Controller]) -> Controller:
 
 
 @pytest.fixture
-def bridge(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    made = vswitchd.add_bridge(ports=UPLINK)
-    controller.connect(made)
-    yield made
-    made.destroy()
+def bridge(bridge_factory: Callable[..., Bridge]) -> Bridge:
+    return bridge_factory(ports=UPLINK)
 
 
 def trust(controller: Controller, bridge: Bridge, value: str) -> None:

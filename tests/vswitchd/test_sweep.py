@@ -1,12 +1,11 @@
 """The periodic sweep: what is learned from counters, and what is mended without being told.
 
-It runs every 5 s of real time at this ageing time; the tests wait for one.
+It runs every 5 s at this ageing time, by the clock of the controller; the tests wait for one.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -17,13 +16,12 @@ from tests.support.hosts import halves, learn, learned_flows
 from tests.support.ovs import Bridge
 from tests.support.waiting import wait_for
 
+SPEED = 5
 A, B, C = (frames.host(number) for number in (1, 2, 3))
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    """One that sweeps as often as it can."""
-    return controller_factory("defaults:\n  ageing_time: 50\n")
+pytestmark = pytest.mark.controller("defaults:\n  ageing_time: 50\n", speed=SPEED)
+"""The controller sweeps as often as it can."""
 
 
 def test_each_entry_knows_when_it_was_seen_and_when_used(
@@ -35,7 +33,7 @@ def test_each_entry_knows_when_it_was_seen_and_when_used(
 
     def entry_times() -> dict[str, tuple[float, float]]:
         """For each host: how long after it was learned it was last seen, and last used."""
-        since = time.monotonic() - learned
+        since = (time.monotonic() - learned) * SPEED
         entries = controller.fdb(bridge, type="learned")
         return {
             entry["mac"]: (since - entry["updated"], since - entry["used"]) for entry in entries
@@ -44,10 +42,10 @@ def test_each_entry_knows_when_it_was_seen_and_when_used(
     wait_for(lambda: time.monotonic() > learned + 1, "times that can be told apart")
     bridge.inject(1, frames.ethernet(B, A))  # A is seen, B is used, C neither
     bridge.switch.settle()
-    wait_for(lambda: entry_times()[A][0] > 0.9, "A to have been seen")
+    wait_for(lambda: entry_times()[A][0] > 0.9 * SPEED, "A to have been seen")
     times = entry_times()
-    assert times[B][1] > 0.9
-    assert max(times[A][1], times[B][0], *times[frames.host(3)]) < 0.5
+    assert times[B][1] > 0.9 * SPEED
+    assert max(times[A][1], times[B][0], *times[frames.host(3)]) < 0.5 * SPEED
 
 
 def test_drops_are_counted_by_rule(bridge: Bridge, controller: Controller) -> None:

@@ -82,25 +82,15 @@ PAYLOADS = {
 }
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(CONFIG)
+pytestmark = pytest.mark.controller(CONFIG, speed=5)
 
 
 @pytest.fixture
-def make(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[[int], Bridge]]:
-    made: list[Bridge] = []
-
-    def connected(dpid: int) -> Bridge:
-        bridge = vswitchd.add_bridge(dpid=dpid, ports=5)
-        made.append(bridge)
-        controller.connect(bridge)
-        return bridge
-
-    yield connected
+def make(
+    vswitchd: VSwitchd, bridge_factory: Callable[..., Bridge]
+) -> Iterator[Callable[[int], Bridge]]:
+    yield lambda dpid: bridge_factory(dpid=dpid, ports=5)
     set_limit(vswitchd, 1)
-    for bridge in made:
-        bridge.destroy()
 
 
 def set_limit(switch: VSwitchd, limit: int | str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -35,21 +35,16 @@ bridges:
 """
 
 
-@pytest.fixture(scope="module")
-def controller(controller_factory: Callable[[str], Controller]) -> Controller:
-    return controller_factory(CONFIG)
+pytestmark = pytest.mark.controller(CONFIG)
 
 
 @pytest.fixture(scope="module")
-def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
-    made = vswitchd.add_bridge(ports=5, dpid=DPID)
-    controller.connect(made)
-    yield made
-    made.destroy()
+def switch(vswitchd: VSwitchd, controller: Controller) -> Bridge:
+    return controller.connect(vswitchd.add_bridge(ports=5, dpid=DPID))
 
 
 @pytest.fixture(scope="module")
-def switched_by_normal(vswitchd: VSwitchd) -> Iterator[Bridge]:
+def switched_by_normal(vswitchd: VSwitchd) -> Bridge:
     """The same VLANs by Open vSwitch's own means."""
     made = vswitchd.add_bridge(ports=5)
     for port, vlans in (
@@ -61,8 +56,7 @@ def switched_by_normal(vswitchd: VSwitchd) -> Iterator[Bridge]:
     ):
         vswitchd.vsctl("set", "Port", made.port_name(port), *vlans)
     vswitchd.ofctl("add-flow", made.name, "actions=NORMAL")
-    yield made
-    made.destroy()
+    return made
 
 
 @pytest.fixture
@@ -261,10 +255,8 @@ def test_a_switch_in_line_is_left_alone(bridge: Bridge, controller: Controller) 
 
 
 def test_a_bridge_without_vlans_has_no_table_for_them(
-    vswitchd: VSwitchd, controller: Controller
+    bridge_factory: Callable[..., Bridge],
 ) -> None:
-    plain = vswitchd.add_bridge(ports=2)
-    controller.connect(plain)
+    plain = bridge_factory(ports=2)
     tables = {flow.table for flow in plain.flows()}
     assert not tables & {TableId.VLAN, TableId.STORM, TableId.ACL, TableId.FLOOD, TableId.EGRESS}
-    plain.destroy()

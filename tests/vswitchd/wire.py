@@ -46,22 +46,22 @@ class Wire:
     def send(self, messages: Iterable[bytes]) -> None:
         """Send them and wait until the switch has carried them out."""
         self._socket.sendall(b"".join(messages))
-        self._ask(parser.OFPBarrierRequest(_PROTOCOL), ofp.OFPT_BARRIER_REPLY)
+        self.ask(parser.OFPBarrierRequest(_PROTOCOL), ofp.OFPT_BARRIER_REPLY)
 
     def flows(self, table: int = ofp.OFPTT_ALL) -> list[FlowStats]:
         """The flows of a table as the switch tells them."""
         request = parser.OFPFlowStatsRequest(
             _PROTOCOL, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, parser.OFPMatch()
         )
-        replies = self._ask(request, ofp.OFPT_MULTIPART_REPLY)
+        replies = self.ask(request, ofp.OFPT_MULTIPART_REPLY)
         return [flow for reply in replies for flow in read_flow_stats(reply[16:])]
 
     def groups(self) -> list[parser.OFPGroupDescStats]:
         """The groups as the switch describes them."""
-        replies = self._ask(parser.OFPGroupDescStatsRequest(_PROTOCOL), ofp.OFPT_MULTIPART_REPLY)
+        replies = self.ask(parser.OFPGroupDescStatsRequest(_PROTOCOL), ofp.OFPT_MULTIPART_REPLY)
         return [entry for reply in replies for entry in _entries(reply)]
 
-    def _ask(self, request: object, kind: int) -> list[bytes]:
+    def ask(self, request: object, kind: int) -> list[bytes]:
         self._socket.sendall(codec.serialize(request))
         replies = []
         while True:

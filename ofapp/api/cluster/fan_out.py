@@ -19,7 +19,6 @@ from flask import Flask, Response, request
 from pydantic import TypeAdapter, ValidationError
 from werkzeug.datastructures import ImmutableMultiDict
 
-from ofapp.api.answers import answer, listing, plain
 from ofapp.api.cluster.merging import (
     Answers,
     Claimed,
@@ -30,18 +29,22 @@ from ofapp.api.cluster.merging import (
     merge_fabrics,
     merge_forgotten,
     merge_found,
+    merge_hosts,
+    merge_loads,
     merge_problems,
     neighbour_key,
 )
-from ofapp.api.cluster.proxy import as_asked, body_of, from_member
+from ofapp.api.cluster.proxy import as_asked, body_of, from_member, returned
 from ofapp.api.lookup import is_datapath_id
-from ofapp.api.resources.topology import Around, around, link_ends, map_view
-from ofapp.api.roles import Merging, merging_of
+from ofapp.api.problems import ProblemError
+from ofapp.api.resources.topology import Around, around, map_view
+from ofapp.api.responses import answer, listing, plain
+from ofapp.api.roles import Merging, is_of_some, merging_of
 from ofapp.common import hub
 from ofapp.controller.cluster.peers.requests import Reply, Request
 from ofapp.controller.cluster.peers.surface import Surface
 from ofapp.controller.network import Network
-from ofapp.controller.topology import Surroundings
+from ofapp.controller.topology import Surroundings, link_ends
 
 T = TypeVar("T")
 View = Callable[..., Response]
@@ -83,6 +86,8 @@ class FanOut:
             "fabrics": merge_fabrics,
             "forgotten": merge_forgotten,
             "found": self._merge_found,
+            "hosts": merge_hosts,
+            "loads": merge_loads,
             "problems": merge_problems,
         }
         for endpoint, each in app.view_functions.items():
@@ -91,6 +96,24 @@ class FanOut:
                 app.view_functions[endpoint] = self._map(view)
             elif merging is not None:
                 app.view_functions[endpoint] = self._merged(view, merging, merges[merging])
+            elif is_of_some(view):
+                app.view_functions[endpoint] = self._sought(view)
+
+    def _sought(self, view: View) -> View:
+        @wraps(view)
+        def sought(*args: Any, **named: Any) -> Response:
+            try:
+                return view(*args, **named)
+            except ProblemError as error:
+                if error.status != 404 or from_member():
+                    raise
+                replies, _ = self._surface.peers.ask_all(as_asked())
+                found = [reply for reply in replies if reply.status != 404]
+                if not found:
+                    raise
+                return returned(min(found, key=lambda reply: reply.status))
+
+        return sought
 
     def _merged(self, view: View, merging: Merging, merge: Merge) -> View:
         @wraps(view)

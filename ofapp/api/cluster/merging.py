@@ -13,7 +13,9 @@ from flask import request
 
 from ofapp.api.base import PAGE
 from ofapp.api.pagination import EVERY_VLAN, START, decode_cursor, encode_cursor
-from ofapp.api.resources.search import MOST
+from ofapp.api.resources.history import MOST as MOST_LOADS
+from ofapp.api.resources.hosts.search import MOST
+from ofapp.bridge.event import Severity
 from ofapp.bridge.mac import parse_mac
 from ofapp.controller.topology import Surroundings
 
@@ -24,7 +26,6 @@ T = TypeVar("T")
 
 END: Place = (1 << 64, START)
 MOST_EVENTS = 1000
-WORST = ("error", "warning", "info")
 
 
 def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
@@ -98,6 +99,37 @@ def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     return {"entries": [merged[at] for at in places], "next": cursor}
 
 
+def merge_hosts(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `HostPage`s.  The page ends where the first of the members' pages ends."""
+    limit = int(request.args.get("limit", PAGE))
+    end = min((answer["next"] for answer in answers.values() if answer["next"]), default=None)
+    merged: dict[str, dict[str, Any]] = {}
+    for member, answer in sorted(answers.items()):
+        for host in answer["hosts"]:
+            mac, own = host["mac"].replace(":", ""), host["datapath_id"]
+            if (end is None or mac <= end) and (own is None or claimed(own) in (None, member)):
+                known = merged.get(mac)
+                merged[mac] = host if known is None else _merged_host(known, host)
+    macs = sorted(merged)
+    if len(macs) > limit:
+        macs = macs[:limit]
+        end = macs[-1]
+    return {"hosts": [merged[mac] for mac in macs], "next": end}
+
+
+def _merged_host(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """One host of two members' answers: where it was seen last, with the names that both know."""
+    newest, older = sorted((one, other), key=_last_seen, reverse=True)
+    first = min(filter(None, (one["first_seen"], other["first_seen"])), default=None)
+    names = newest["names"] + [name for name in older["names"] if name not in newest["names"]]
+    names.sort(key=lambda name: name["source"] != "label")
+    return {**newest, "first_seen": first, "names": names}
+
+
+def _last_seen(host: Mapping[str, Any]) -> tuple[bool, str]:
+    return host["present"], host["last_seen"] or ""
+
+
 def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """Merge `Found`s."""
     kinds = ("bridges", "ports", "neighbours")
@@ -142,8 +174,20 @@ def merge_problems(answers: Answers, claimed: Claimed) -> dict[str, Any]:
         for problem in answer["problems"]
         if problem["datapath_id"] is None or claimed(problem["datapath_id"]) in (None, member)
     ]
-    problems.sort(key=lambda one: (WORST.index(one["severity"]), one["since"], one["id"]))
+    problems.sort(key=lambda one: (-Severity(one["severity"]).rank, one["since"], one["id"]))
     return {"problems": problems, "left_out": sum(one["left_out"] for one in answers.values())}
+
+
+def merge_loads(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `LoadList`s, the busiest first: the owner of a bridge knows its ports."""
+    loads = [
+        load
+        for member, answer in answers.items()
+        for load in answer["loads"]
+        if claimed(load["datapath_id"]) in (None, member)
+    ]
+    loads.sort(key=lambda load: max(load["rx_bytes"], load["tx_bytes"]), reverse=True)
+    return {"loads": loads[:MOST_LOADS]}
 
 
 def place(entry: Mapping[str, Any]) -> Place:

@@ -50,7 +50,7 @@ class Proxy:
 
     def _forward(self) -> Response | None:
         named = request.view_args or {}
-        text = named.get("dpid") or self._bridge_of_fabric(named.get("fabric"))
+        text = named.get("dpid") or self.bridge_of_fabric(named.get("fabric"))
         if text is None:
             return None
         owner = self._owner_of(str(text))
@@ -60,12 +60,12 @@ class Proxy:
             what = f"member {owner} owns bridge {text}, not this one"
             raise ProblemError(503, what, headers={**AGAIN, OWNER: owner})
         try:
-            return _returned(self._ask_owner(owner))
+            return returned(self._ask_owner(owner))
         except SilentError as error:
             what = f"member {owner} owns bridge {text}, and does not answer: {error.why}"
             raise ProblemError(503, what, headers=AGAIN) from None
 
-    def _bridge_of_fabric(self, name: str | None) -> str | None:
+    def bridge_of_fabric(self, name: str | None) -> str | None:
         """Datapath id of a fabric's bridge, by this member or another; None without the fabric."""
         if name is None:
             return None
@@ -198,7 +198,8 @@ def _target() -> str:
     return f"{path}?{encoded}" if query else path
 
 
-def _returned(reply: Reply) -> Response:
+def returned(reply: Reply) -> Response:
+    """The answer of another member, as an own answer."""
     answer = Response(reply.body, reply.status)
     for name in _RETURNED:
         if name in reply.headers:

@@ -41,7 +41,7 @@ def install(app: Flask) -> None:
 
 
 def _read() -> dict[str, Any]:
-    """Parse the body as a JSON object; ProblemError."""
+    """Parse the body as a JSON object.  Raises ProblemError."""
     coding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         what = f"the body is encoded ({coding[:40]}): send it without Content-Encoding"

@@ -155,7 +155,7 @@ class ConnectionLimiter:
             user = local.user(client)
             self._served += 1
             return (f"uid {user.uid}", self._served), Connection(client, f"uid {user.uid}", user)
-        peer = _peer(address[0])
+        peer = peer_of(address[0])
         if self.tls is None:
             return address, Connection(client, peer)
         return address, Connection(self.tls.wrap(client), peer, tls=self.tls, stage=Stage.HANDSHAKE)
@@ -213,7 +213,7 @@ class ConnectionLimiter:
             self._emit(None, _CLEARED[kind].event(message, data=dict(self.counts)))
 
 
-def _peer(address: str) -> str:
+def peer_of(address: str) -> str:
     with contextlib.suppress(ValueError):
         ip = ipaddress.ip_address(address.partition("%")[0])
         if ip.version == 6 and ip.ipv4_mapped is None and not ip.is_loopback:

@@ -52,6 +52,16 @@ API_STREAMS_FULL = EventKind(
 API_STREAMS_FULL_CLEARED = EventKind(
     "api.streams.full.cleared", INFO, "Event streams are served again.", fields="..."
 )
+API_QUESTIONS_FULL = EventKind(
+    "api.questions.full",
+    WARNING,
+    "A limit of what-if questions of a token, an address or all was reached; more are refused.",
+    "See which client asks so much; give each client its own token.",
+    "...",
+)
+API_QUESTIONS_FULL_CLEARED = EventKind(
+    "api.questions.full.cleared", INFO, "What-if questions are answered again.", fields="..."
+)
 API_TLS_RENEWED = EventKind(
     "api.tls.renewed", INFO, "New connections to the API get the new certificate."
 )

@@ -104,7 +104,7 @@ class RequestReader:
         message.check_size(size)
 
     def next(self) -> HttpRequest | None:
-        """The next request; None until it is complete; RefusedError."""
+        """The next request; None until it is complete.  Raises RefusedError."""
         if self._message.requests:
             return self._message.requests.popleft()
         if self._message.refusal is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ofapp.api.app import create_app
+from ofapp.api.app import SITE, create_app
 from ofapp.api.http import unix_socket as local
 from ofapp.api.http.connection_limiter import CONNECTIONS, ConnectionLimiter
 from ofapp.api.http.path import path_info
@@ -107,7 +107,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
     # Internal
 
     def _next_request(self) -> HttpRequest | None:
-        """Read the next request; None if the connection has ended; RefusedError."""
+        """Read the next request; None if the connection has ended.  Raises RefusedError."""
         reader, connection = self._reader, self._connection
         if reader.waiting:
             hub.sleep(0)  # a client that sends many at once does not block the others
@@ -202,33 +202,35 @@ GREENLETS = 2 * CONNECTIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ApiAddress:
     """Address of the API.
 
     host: an IPv4 or IPv6 address; port: 0 for any free one.  tls: None = without TLS.
-    path: of an additional UNIX socket.
+    path: path of an additional UNIX socket.
+    site: folder of the documentation's site, for the laboratory.
     """
 
     host: str
     port: int
     tls: TlsFiles | None = None
     path: Path | None = None
+    site: Path = SITE
 
 
 class ApiServer:
     """The server of a network's API; `port` is the port in use.
 
-    surface: of the cluster, if there is one: its members are served as well.
+    surface: interface to the cluster, if there is one: its members are served as well.
     """
 
-    def __init__(self, network: Network, place: Place, surface: Surface | None = None) -> None:
+    def __init__(self, network: Network, place: ApiAddress, surface: Surface | None = None) -> None:
         self.port = place.port
         self._place = place
         self._surface = surface
         self._streams = Streams(None if surface is None else surface.members.own)
         self._ended: Counter[str] = Counter()
         local_only = is_loopback(place.host)
-        self._app = create_app(network, local_only, self._streams, self._ended, surface)
+        self._app = create_app(network, local_only, self._streams, self._ended, surface, place.site)
         self._emit = network.events.emit
         self._sockets: list[Any] = []
         self._threads: list[Any] = []

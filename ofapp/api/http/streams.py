@@ -8,17 +8,16 @@ all: no token takes all streams of its address, and no address uses all its conn
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import utc
 from ofapp.api.base import DatapathId
+from ofapp.api.http.bounds import Bounds, Party
 from ofapp.api.http.events import API_STREAMS_FULL, API_STREAMS_FULL_CLEARED
-from ofapp.api.problems import AGAIN, ProblemError
+from ofapp.api.responses import utc
 from ofapp.controller.events import EVENTS_MISSED, EVERYTHING, EventLog, Interest, Record
 
 OF_TOKEN = 16
@@ -51,14 +50,6 @@ class EventItem(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Follower:
-    """Owner of a stream.  name: of the token or user; peer: the address that it counts for."""
-
-    name: str
-    peer: str
-
-
-@dataclass(frozen=True, slots=True)
 class Beginning:
     """Number of the event before a stream's first; missed: why events are missing, in words."""
 
@@ -69,44 +60,28 @@ class Beginning:
 class Streams:
     """The open streams of one server.  Set `stopping` and they end.
 
-    member: the name of this controller in its cluster, if it is in one; refused: by limit.
+    member: the name of this controller in its cluster, if it is in one; bounds: their limits.
     """
 
     def __init__(self, member: str | None = None) -> None:
         self.member = member
         self.stopping = False
-        self.refused: Counter[str] = Counter()
-        self._open: list[Follower] = []
-        self._reported: set[str] = set()  # limits that are reached, in words
-
-    @property
-    def open(self) -> int:
-        """Number of open streams."""
-        return len(self._open)
-
-    def check(self, events: EventLog, follower: Follower) -> None:
-        """Check that one more stream is allowed; ProblemError."""
-        for bound, what in self._reached(follower):
-            self.refused[bound] += 1
-            if what not in self._reported:
-                self._reported.add(what)
-                message = f"{what}: more are refused until one ends"
-                data = {"bound": bound, "follower": follower.name, "peer": follower.peer}
-                events.emit(None, API_STREAMS_FULL.event(message, data=data))
-            raise ProblemError(503, what, headers=AGAIN)
+        limits = OF_TOKEN, OF_ADDRESS, STREAMS
+        self.bounds = Bounds(
+            "streams of events", *limits, API_STREAMS_FULL, API_STREAMS_FULL_CLEARED
+        )
 
     def follow(
         self,
         events: EventLog,
-        follower: Follower,
+        party: Party,
         begin: Beginning,
         interest: Interest = EVERYTHING,
         may_go_on: Callable[[], bool] = lambda: True,
     ) -> Iterator[str]:
         """The text of a stream."""
-        self._open.append(follower)
         quiet = 0.0
-        try:
+        with self.bounds.one(events, party):
             yield f": events of ofapp\nid: {events.life}-{begin.number}\n\n"
             if begin.missed:
                 event = EVENTS_MISSED.event(begin.missed)
@@ -121,26 +96,6 @@ class Streams:
                 elif (quiet := quiet + GLANCE) >= KEEP_ALIVE:
                     quiet = 0.0
                     yield ": still here\n\n"
-        finally:
-            reached = [what for _, what in self._reached(follower)]
-            self._open.remove(follower)
-            for what in self._reported.intersection(reached):
-                self._reported.remove(what)
-                message = f"no longer: {what}"
-                events.emit(None, API_STREAMS_FULL_CLEARED.event(message))
-
-    def _reached(self, follower: Follower) -> Iterator[tuple[str, str]]:
-        """The limits that are reached, each with a description."""
-        if sum(one.name == follower.name for one in self._open) >= OF_TOKEN:
-            yield (
-                "token",
-                f"{follower.name} has {OF_TOKEN} streams of events, the most of one token",
-            )
-        if sum(one.peer == follower.peer for one in self._open) >= OF_ADDRESS:
-            what = f"{follower.peer} has {OF_ADDRESS} streams of events, the most of one address"
-            yield "address", what
-        if self.open >= STREAMS:
-            yield "all", f"there are {STREAMS} streams of events, the maximum"
 
 
 def event_item(record: Record, member: str | None) -> EventItem:

@@ -26,9 +26,9 @@ from typing import Any
 from flask import Flask, Response, request
 from werkzeug.http import generate_etag
 
-from ofapp.api.answers import security_headers
 from ofapp.api.lookup import find_bridge, find_port
 from ofapp.api.problems import ProblemError
+from ofapp.api.responses import security_headers
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
@@ -89,7 +89,7 @@ _TAG = re.compile(r'"([^"]*)"')
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 _OF_BRIDGES = (
     *("bridges", "ports", "stp", "multicast", "lldp", "first_hop", "lags"),
-    "settings",
+    *("port_access", "loop_protect", "settings"),
 )
 """Names of blueprints."""
 

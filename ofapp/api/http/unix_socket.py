@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ofapp.common import hub
-from ofapp.common.places import API_SOCKET
+from ofapp.common.api_address import API_SOCKET
 from ofapp.controller.access import User
 
 DEFAULT = Path(API_SOCKET)
@@ -46,7 +46,7 @@ def remove(path: Path) -> None:
 
 
 def user(client: Any) -> User:
-    """User and groups of the peer; OSError."""
+    """User and groups of the peer.  Raises OSError."""
     credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _process, uid, gid = _CREDENTIALS.unpack(credentials)
     groups = b""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ofapp.api.http.streams import Streams
+from ofapp.api.resources.twin.questions import Questions
 from ofapp.bridge.bridge import Bridge
 from ofapp.controller.network import Network
 
@@ -39,13 +40,15 @@ class Source:
     """Data source of metrics.
 
     ended: connections that the API's server has closed, by reason.
-    surface: of the cluster that this controller is a member of, if any.
+    surface: interface to the cluster that this controller is a member of, if any.
+    questions: the questions to the network's twin.
     """
 
     network: Network
     streams: Streams
     ended: Mapping[str, int]
     surface: Surface | None = None
+    questions: Questions = field(default_factory=Questions)
 
 
 def families(

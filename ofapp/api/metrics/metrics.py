@@ -14,7 +14,18 @@ from pydantic import Field
 
 from ofapp.api.base import Input
 from ofapp.api.metrics import cluster, controller, fabrics
-from ofapp.api.metrics.bridge import acl, bridges, first_hop, lag, lldp, multicast, ports, stp
+from ofapp.api.metrics.bridge import (
+    acl,
+    bridges,
+    first_hop,
+    lag,
+    lldp,
+    loop_protect,
+    multicast,
+    port_access,
+    ports,
+    stp,
+)
 from ofapp.api.metrics.declaration import Source
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
@@ -25,7 +36,8 @@ from ofapp.common.printable import printable
 TAG = Tag(name="metrics", description="For Prometheus.")
 
 COLLECTORS = (
-    *(bridges, ports, controller, multicast, stp, acl, lag, lldp, first_hop),
+    *(bridges, ports, controller, multicast, stp, acl, lag, lldp, first_hop, port_access),
+    loop_protect,
     *(fabrics, cluster),
 )
 """Modules with metrics, in the order of /metrics: `collect(source)` gives their families."""

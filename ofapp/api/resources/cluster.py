@@ -1,7 +1,7 @@
 """/v1/cluster: the members, and which of them is master of which switch.
 
 Except for the remaining lifetime of leases all of it is known locally, as every member watches
-etcd: no other member is asked, and the answer works while others, or etcd, are away.
+etcd: no other member is asked, and the answer works while others, or etcd, do not answer.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer, utc
 from ofapp.api.base import DatapathId, Input, NoQuery, filled
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import ProblemError, documented, field_problem, resource
+from ofapp.api.responses import answer, utc
 from ofapp.api.roles import admin, local, viewer
 from ofapp.common import hub
 from ofapp.controller.audit import record
@@ -89,7 +89,6 @@ class Cluster(BaseModel):
     name: str | None = Field(description="null = this controller is in no cluster")
     member: str | None = Field(description="this controller's own name there")
     status: str = Field(description="state of this member, in words")
-    told: str = Field(description="the same as `status`; removed in 0.4", deprecated=True)
     renewed: float | None = Field(
         description="seconds since etcd renewed this member's lease; null = it has none"
     )
@@ -116,9 +115,7 @@ class OwnBridges(BaseModel):
 def cluster_view(surface: Surface | None) -> Cluster:
     """The state of the cluster as this member sees it."""
     if surface is None:
-        return Cluster(
-            name=None, member=None, status=ALONE, told=ALONE, renewed=None, members=[], bridges=[]
-        )
+        return Cluster(name=None, member=None, status=ALONE, renewed=None, members=[], bridges=[])
     claims = sorted(surface.claims.all(), key=lambda claim: claim.datapath_id)
     counts: dict[str, int] = {}
     leases = surface.leases()
@@ -129,7 +126,6 @@ def cluster_view(surface: Surface | None) -> Cluster:
         name=surface.name,
         member=surface.members.own,
         status=status,
-        told=status,
         renewed=surface.renewed(),
         members=[_member(one, counts, leases.get(one.lease)) for one in surface.members.all()],
         bridges=[

@@ -5,19 +5,19 @@ from __future__ import annotations
 import base64
 import time
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
 from ofapp.api.auth import caller
 from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, ProblemError, documented, resource
 from ofapp.api.resources.bridge.planned import Planned, items_of
+from ofapp.api.responses import answer
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
@@ -29,9 +29,11 @@ from ofapp.controller.audit import record
 from ofapp.controller.configuration.pushed import Pushed as Pushing
 from ofapp.controller.configuration.pushed import PushError, UncertainError
 from ofapp.controller.configuration.reload import BridgeReload, Reload
+from ofapp.controller.configuration.run_time_entries import with_entries
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.network import Network
 from ofapp.controller.state.saving import wait_for_all
+from ofapp.controller.state.versions import Author
 
 _GZIP = 31
 """zlib's window with gzip's header."""
@@ -80,6 +82,10 @@ class ConfigBridge(BaseModel):
     name: str
     entries: list[str] = Field(description="the file's entries about it; only the first applies")
     since: list[str] = Field(description="run-time settings, in words")
+    run_time_entries: list[str] = Field(
+        description="static entries, multicast entries and bindings added or removed at run time,"
+        " in words; `reset` keeps them"
+    )
     config: dict[str, Any] = Field(description="what differs from ofapp's own defaults")
     filed: dict[str, Any] = Field(
         description="the same by the file alone, as it was read: without run-time settings"
@@ -158,7 +164,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(
             ConfigStatus(
                 file=reloader.place,
-                revision=None if reloader.pushed is None else reloader.pushed.revision,
+                revision=None if reloader.pushed is None else reloader.pushed.revision or None,
                 members=_members(network),
                 loaded=datetime.fromtimestamp(reloader.loaded, UTC).isoformat(),
                 watch=config.watch,
@@ -179,13 +185,29 @@ def blueprint(network: Network) -> APIBlueprint:
         applied, but not saved: a crash would bring discarded run-time settings back.
         """
         try:
-            done = network.changes.reload(query.dry_run, query.force, query.reset)
+            done = network.versions.reload(
+                author("reload"), query.dry_run, query.force, query.reset
+            )
         except ConfigError as error:
-            raise _invalid(error) from None
+            raise invalid(error) from None
         wait_for_all(done.saved)
-        return answer(_reload(done))
+        if not query.dry_run:
+            network.problems.review()  # it may have ended some
+        return answer(reloaded(done))
 
-    @api.post("/push", responses={200: Pushed, **documented(409, 503)})
+    @api.post("/plan", responses={200: Reloaded, **documented(409)})
+    @admin
+    def plan(query: NoQuery, body: PushBody) -> Response:
+        """What this file would change here in place of the running one; nothing changes.
+
+        409: it is not valid, and `errors` has each fault with its line.
+        """
+        try:
+            return answer(reloaded(network.reloader.compare(sent(body))))
+        except ConfigError as error:
+            raise invalid(error) from None
+
+    @api.post("/push", responses={200: Pushed, **documented(409), **UNSAVED})
     @admin
     def push(query: PushQuery, body: PushBody) -> Response:
         """Apply this file on all members of the cluster, instead of their local files.
@@ -193,7 +215,8 @@ def blueprint(network: Network) -> APIBlueprint:
         It is checked here, and each member makes a dry run; then the revision applies to all
         members, also to those that join later.  409: it is not valid, a member cannot apply it,
         most of the former content is gone, another push is under way, or there is no cluster;
-        then nothing has changed on any member.  503: etcd did not confirm the push.
+        then nothing has changed on any member.  503: etcd did not confirm the push, or not that
+        the version was kept.
         """
         reloader = network.reloader
         if reloader.sharing is None:
@@ -203,44 +226,63 @@ def blueprint(network: Network) -> APIBlueprint:
                 f" {place} and reload it (ofapp config reload)"
             )
             raise ProblemError(409, detail)
-        pushed = Pushing(_unpacked(body.data), printable(body.file), caller().name, time.time())
+        pushed = sent(body)
         try:
             planned = reloader.check_pushed(pushed, query.force)
             outcome = reloader.sharing.push(pushed, query.dry_run, query.force)
         except ConfigError as error:
-            raise _invalid(error) from None
-        except PushError as error:
-            raise ProblemError(409, f"nothing has changed: {error}") from None
-        except UncertainError as error:
-            why = f"it is not known whether this was pushed ({error}): look with ofapp config show"
-            raise ProblemError(503, why) from None
+            raise invalid(error) from None
+        except (PushError, UncertainError) as error:
+            raise not_pushed(error) from None
         if not query.dry_run:
             record(f"configuration: {pushed.file} pushed as revision {outcome.revision}")
+            wait_for_all(network.versions.pushed(author("push"), pushed, planned).saved)
         return answer(
             Pushed(
                 dry_run=query.dry_run,
                 revision=outcome.revision,
                 members=_members(network),
-                here=_reload(planned),
+                here=reloaded(planned),
             )
         )
 
     return api
 
 
-def _invalid(error: ConfigError) -> ProblemError:
+def invalid(error: ConfigError) -> ProblemError:
+    """The problem of an invalid file, with each of its faults."""
     fields = [(fault.path or "file", str(fault)) for fault in error.faults]
     return ProblemError(409, str(error), fields)
 
 
-def _unpacked(data: str) -> bytes:
-    """Decompress a file that was sent, up to the maximum size of a file."""
+def not_pushed(error: PushError | UncertainError) -> ProblemError:
+    """The problem of a configuration that did not reach the cluster, or perhaps did."""
+    if isinstance(error, PushError):
+        return ProblemError(409, f"nothing has changed: {error}")
+    why = f"it is not known whether this was pushed ({error}): look with ofapp config show"
+    return ProblemError(503, why)
+
+
+def author(how: str) -> Author:
+    """The caller as the author of a version."""
+    return Author(caller().name, caller().address, how)
+
+
+def sent(body: PushBody) -> Pushing:
+    """The configuration file in a request; 409 if it is no such file."""
+    return Pushing(unpacked(body.data), printable(body.file), caller().name, time.time())
+
+
+def unpacked(data: str) -> bytes:
+    """Decompress a file that was sent, up to the maximum size of a file; 409 if it is none."""
     try:
-        packed = base64.b64decode(data, validate=True)
-        unpacked = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES + 1)
+        unpacker = zlib.decompressobj(_GZIP)
+        unpacked = unpacker.decompress(base64.b64decode(data, validate=True), MAX_BYTES + 1)
+        if not unpacker.eof and len(unpacked) <= MAX_BYTES:
+            raise ValueError("it is cut short")
     except (ValueError, zlib.error) as error:
         detail = "data: not a file that is compressed with gzip, in base64"
-        raise ProblemError(400, detail, [("data", str(error))]) from None
+        raise ProblemError(409, detail, [("data", str(error))]) from None
     return unpacked
 
 
@@ -252,18 +294,23 @@ def _members(network: Network) -> list[ConfigMember]:
 def _bridge(running: RunningConfiguration, bridge: Bridge) -> ConfigBridge:
     datapath_id = bridge.datapath_id
     filed, settings = running.filed(datapath_id), running.of(datapath_id)
+    shown = with_entries(settings, bridge)
     return ConfigBridge(
         datapath_id=f"{datapath_id:016x}",
         name=bridge.name,
         entries=running.keys(datapath_id),
         since=[*differences(filed, settings, bridge.ports.numbers).values()],
-        config=settings.shown(),
+        run_time_entries=[*differences(settings, shown).values()],
+        config=shown.shown(),
         filed=filed.shown(),
     )
 
 
-def _reload(outcome: Reload) -> Reloaded:
-    about = asdict(outcome) | {"bridges": [_reloaded(bridge) for bridge in outcome.bridges]}
+def reloaded(outcome: Reload) -> Reloaded:
+    """The outcome of a reload or a dry run for the API."""
+    about = asdict(replace(outcome, saved=())) | {
+        "bridges": [_reloaded(bridge) for bridge in outcome.bridges]
+    }
     return Reloaded(**about, message=outcome.message)
 
 

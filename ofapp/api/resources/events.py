@@ -11,15 +11,16 @@ from typing import Annotated
 from flask import Response, request
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
-from ofapp.api.auth import caller, connection
+from ofapp.api.auth import caller, connection, party
 from ofapp.api.base import BridgeText, Input, SilentMembers
 from ofapp.api.event_kinds import KINDS
 from ofapp.api.http.connection_limiter import LASTING, Connection
-from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
+from ofapp.api.http.streams import Beginning, EventItem, SeverityName, Streams, event_item
 from ofapp.api.lookup import is_datapath_id, named_bridge
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, resource
+from ofapp.api.recent import recent
+from ofapp.api.responses import answer
 from ofapp.api.roles import all_members, local, viewer
 from ofapp.bridge.event import EventKind, Severity
 from ofapp.controller.access import Access, Caller
@@ -142,11 +143,13 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
     @viewer
     @local
     @all_members("events")
+    @recent
     def latest(query: Since) -> Response:
         """The last thousand events, oldest first.  Events of severity debug are not stored.
 
         In a cluster the list has the events of all members, with times by each member's clock.
         Each member numbers its own events: a number in `since` is of the member that answers.
+        With `Cache-Control: max-age=1` the answer may be one of the last second.
         """
         number, interest = _number(query.since, events), _interest(network, query)
         return answer(
@@ -185,15 +188,16 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
 
         After an id from before a restart of the controller it sends all events since the restart.
         If some events after that id are not stored any more it begins with one of kind
-        `events.missed`, which is in no list.  BPDUs are events of severity debug.
+        `events.missed`, which is in no list.  BPDUs are events of severity debug; learned addresses
+        too, and only a stream whose `kind` names them has those: fdb, fdb.learned.
 
         In a cluster these are only the events of the member that answers: events of a bridge are
         reported by the member that owns it.  Follow each member, or get the list.
         """
         interest = _interest(network, query)
         begin = _beginning(header, query.since, events, interest)
-        follower = _follower()
-        streams.check(events, follower)
+        follower = party()
+        streams.bounds.check(events, follower)
         request.environ[LASTING] = True
         may_go_on = partial(_may_go_on, network.access, caller(), connection())
         return Response(
@@ -203,13 +207,6 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
         )
 
     return api
-
-
-def _follower() -> Follower:
-    """Count a stream by token; unknown callers count by address."""
-    user, its = caller(), connection()
-    peer = user.address if its is None else its.peer
-    return Follower(user.name if user.known else peer, peer)
 
 
 def _may_go_on(access: Access, user: Caller, its: Connection | None) -> bool:

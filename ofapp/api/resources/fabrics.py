@@ -1,4 +1,4 @@
-"""/v1/fabrics: switches that form one bridge, the links between them, and the ways of frames.
+"""/v1/fabrics: switches that form one bridge, the links between them, and the paths of frames.
 
 In a cluster the member answers that owns the fabric's bridge: the list is merged of all members'
 answers, and a request about one fabric is forwarded as one about its bridge.
@@ -13,13 +13,13 @@ from typing import Any, Literal, cast
 from flask import Response
 from pydantic import BaseModel, Field, create_model
 
-from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, MacOf, NoQuery, SilentMembers, Vid, filled
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, field_problem, resource
+from ofapp.api.responses import answer
 from ofapp.api.roles import all_members, viewer
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.diagnosis.fabric_way import Meeting, WayError, find_way
+from ofapp.bridge.diagnosis.fabric_path import Meeting, PathError, find_path
 from ofapp.bridge.fabric.status import (
     FabricStatus,
     LinkState,
@@ -31,7 +31,7 @@ from ofapp.bridge.fabric.status import (
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports.port import PortCount
 from ofapp.controller.bridges.datapath import ask_all
-from ofapp.controller.fabrics import ManagedFabric
+from ofapp.controller.managed_fabric import ManagedFabric
 from ofapp.controller.network import Network
 
 TAG = Tag(name="fabrics", description="Several switches that are one bridge.")
@@ -135,7 +135,7 @@ class FabricLink(BaseModel):
     other: str | None = Field(description="the port at its other end; null while it is not known")
     state: LinkStateName
     meaning: str = Field(description="what the state means")
-    cost: int = Field(description="frames take the ways of the least sum of costs")
+    cost: int = Field(description="frames take the paths of the least sum of costs")
     seconds: float = Field(description="time in this state")
     reason: str = Field(description="why it does not carry frames; empty if it does")
     failures: int = Field(description="how often it has stopped carrying frames")
@@ -170,27 +170,27 @@ class Hop(BaseModel):
     out: str = Field(description="the port where it leaves, as in s1/eth1")
     into: str = Field(description="the port of the next member where it arrives")
     colour: ColourName = Field(
-        description="green: a shortest way; red and blue: the ways around a failure"
+        description="green: a shortest path; red and blue: paths around a failure"
     )
 
 
 class Detour(BaseModel):
-    """The ways after the failure of a link."""
+    """The paths after the failure of a link."""
 
     one: str
     other: str
-    ways: list[list[Hop]] = Field(description="empty if no way is left")
+    ways: list[list[Hop]] = Field(description="empty if no path is left")
 
 
 class TraceEnd(BaseModel):
-    """Where a way begins or ends."""
+    """Where a path begins or ends."""
 
     member: str | None = Field(description="null while it is not known")
     port: str | None = Field(description="null while it is not known")
 
 
 class FabricTrace(BaseModel):
-    """The way of frames through a fabric."""
+    """The path of frames through a fabric."""
 
     fabric: str
     vlan: int = Field(description="VID, 0 = untagged")
@@ -201,11 +201,11 @@ class FabricTrace(BaseModel):
         description="the host is not known: the frames take the tree to all members"
     )
     ways: list[list[Hop]] = Field(
-        description="each is the hops of one way, none if both hosts are at one member; different"
+        description="paths, each a list of hops; empty if both hosts are on one switch; different"
         " flows use them at the same time"
     )
     after: list[Detour] = Field(
-        description="the ways after the failure of each of their links, by itself"
+        description="the paths after the failure of each of their links, by itself"
     )
 
 
@@ -237,8 +237,8 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         fabric = _fabric(network, path.fabric)
         try:
-            meeting = find_way(fabric.params, fabric.bridge, query.from_, query.to, query.vlan)
-        except WayError as error:
+            meeting = find_path(fabric.params, fabric.bridge, query.from_, query.to, query.vlan)
+        except PathError as error:
             raise field_problem(error.status, error.field, str(error)) from None
         found = fabric.trace(meeting.member, meeting.vid, meeting.mac)
         return answer(_trace_view(fabric, meeting, found))
@@ -343,17 +343,17 @@ def _trace_view(fabric: ManagedFabric, meeting: Meeting, found: Trace) -> Fabric
         start=TraceEnd(member=members[meeting.member - 1].name, port=meeting.port),
         end=TraceEnd(member=end, port=found.port),
         flooded=found.flooded,
-        ways=_ways(found.ways),
+        ways=_paths(found.paths),
         after=[
-            Detour(one=one, other=other, ways=_ways(ways))
-            for (one, other), ways in found.after.items()
+            Detour(one=one, other=other, ways=_paths(paths))
+            for (one, other), paths in found.after.items()
         ],
     )
 
 
-def _ways(ways: Iterable[Iterable[TraceHop]]) -> list[list[Hop]]:
-    """Ways of at least one hop: a way without any stays at one member."""
-    return [hops for way in ways if (hops := [_hop(hop) for hop in way])]
+def _paths(paths: Iterable[Iterable[TraceHop]]) -> list[list[Hop]]:
+    """Paths of at least one hop: a path without any stays at one member."""
+    return [hops for path in paths if (hops := [_hop(hop) for hop in path])]
 
 
 def _hop(hop: TraceHop) -> Hop:

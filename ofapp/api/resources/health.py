@@ -9,10 +9,10 @@ from flask import Response
 from pydantic import BaseModel, Field
 
 import ofapp
-from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import AGAIN, ProblemError, documented, resource
+from ofapp.api.responses import answer, utc
 from ofapp.api.roles import anybody, local, viewer
 from ofapp.common.version import commit
 from ofapp.controller.network import Network
@@ -69,8 +69,8 @@ def blueprint(network: Network) -> APIBlueprint:
 
         503: not yet; or etcd does not answer this member of a cluster.
 
-        Switches that are away, or not in line, do not make a controller unready: with another one
-        they would connect no sooner.  /metrics and /v1/bridges show them.
+        Switches that are disconnected, or not in sync, do not make a controller unready: with
+        another one they would connect no sooner.  /metrics and /v1/bridges show them.
         """
         if not SwitchServer.listening.is_set():
             why = "the controller does not listen for switches yet"

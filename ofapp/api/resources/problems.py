@@ -10,19 +10,20 @@ from typing import Annotated, Any, Literal
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer, utc
 from ofapp.api.auth import caller
 from ofapp.api.base import DatapathId, Input, NoQuery, PortPath, SilentMembers
 from ofapp.api.http.streams import SeverityName
 from ofapp.api.lookup import find_bridge
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, documented, field_problem, resource
-from ofapp.api.roles import all_members, local, operator, viewer
+from ofapp.api.responses import answer, utc
+from ofapp.api.roles import all_members, local, operator, some_member, viewer
+from ofapp.bridge.event import Severity
 from ofapp.bridge.problem import ProblemKind
 from ofapp.controller.audit import record
 from ofapp.controller.network import Network
 from ofapp.controller.problems.catalogue import KINDS
-from ofapp.controller.problems.problems import Standing
+from ofapp.controller.problems.problems import Listing, Standing
 
 TAG = Tag(name="problems", description="What is wrong now.")
 
@@ -110,29 +111,22 @@ class KindList(BaseModel):
     kinds: list[KindItem]
 
 
-_LEAST = {
-    "info": ("info", "warning", "error"),
-    "warning": ("warning", "error"),
-    "error": ("error",),
-}
-
-
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network's problems."""
     api = resource("problems", TAG, "/v1")
+    made: dict[tuple[str, bool], tuple[Listing, bytes]] = {}  # by filter: what of, and the answer
 
     @api.get("/problems", responses={200: ProblemList})
     @viewer
     @all_members("problems")
     def listed(query: ProblemFilter) -> Response:
         """What is wrong now, the worst first; `/v1/events/stream?kind=problem` tells of changes."""
-        shown = [
-            problem_view(each)
-            for each in network.problems
-            if each.kind.severity.value in _LEAST[query.severity]
-            and (query.acknowledged or each.acknowledged is None)
-        ]
-        return answer(ProblemList(problems=shown, left_out=network.problems.left_out))
+        asked, listing = (query.severity, query.acknowledged), network.problems.listing
+        of, content = made.get(asked, (None, b""))
+        if of is not listing:
+            content = answer(_listed(listing, query)).get_data()
+            made[asked] = listing, content
+        return Response(content, content_type="application/json")
 
     @api.get("/problems/kinds", responses={200: KindList})
     @viewer
@@ -146,6 +140,7 @@ def blueprint(network: Network) -> APIBlueprint:
         responses={204: None, **documented(400, 404, 413, 415), **UNSAVED},
     )
     @operator
+    @some_member
     def acknowledge(path: ProblemPath, query: NoQuery, body: Comment) -> Response:
         """Acknowledge a problem until it ends: it is still listed, and no longer counted."""
         try:
@@ -174,13 +169,23 @@ def blueprint(network: Network) -> APIBlueprint:
     def forget_cable(path: PortPath, query: NoQuery) -> Response:
         """Forget the missing cables of a port, which were removed for good."""
         bridge = find_bridge(network, path.dpid)
-        if not network.sources.forget_cable(bridge.datapath_id, path.port):
+        if not network.sources.cables.forget(bridge.datapath_id, path.port):
             what = f"port {path.port} has no cable that is missing"
             raise field_problem(404, "port", what)
         record(f"cable of {bridge.name}/{path.port}: forgotten")
         return Response(status=204)
 
     return api
+
+
+def _listed(listing: Listing, query: ProblemFilter) -> ProblemList:
+    least = Severity(query.severity).rank
+    shown = [
+        problem_view(each)
+        for each in listing.problems
+        if each.kind.severity.rank >= least and (query.acknowledged or each.acknowledged is None)
+    ]
+    return ProblemList(problems=shown, left_out=listing.left_out)
 
 
 def problem_view(problem: Standing) -> NetworkProblem:

@@ -24,7 +24,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def recording() -> Response:
         """The recording of all bridges since the controller has started, compressed by gzip.
 
-        It has frames of hosts: BPDUs, LACP, IGMP, MLD, and what first-hop security inspects.
+        Of a long run it has the beginning, and the last minutes after a gap.  It has frames of
+        hosts: BPDUs, LACP, IGMP, MLD, and what first-hop security inspects.
         404: the controller runs without `--record`.
         """
         recorder = network.lifetime.recorder

@@ -19,10 +19,10 @@ from ofapp.api.lookup import with_ports
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, field_problem, refused, resource
 from ofapp.api.roles import operator, viewer
-from ofapp.bridge.answers import fdb_tables, local_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb.fdb import NO_PORT
 from ofapp.bridge.mac import format_mac
+from ofapp.bridge.queries import fdb_tables, local_addresses
 from ofapp.common import hub
 from ofapp.controller.network import Network
 

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, cast
 from flask import Response, request
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ofapp.api.answers import answer, utc
 from ofapp.api.auth import caller, cookie_name
 from ofapp.api.base import Input, NoQuery, json_number
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, ProblemError, documented, field_problem, refused, resource
+from ofapp.api.responses import answer, utc
 from ofapp.api.roles import admin, local, outlives_session, viewer
 from ofapp.controller.access import Access, Caller, Token, UserRole
 from ofapp.controller.access.roles import GIVEN
@@ -78,6 +78,16 @@ class MadeToken(BaseModel):
     )
 
 
+class Revocation(Input):
+    """What else a revocation does."""
+
+    open: bool = Field(
+        False,
+        description="with the last token: clients on this machine need none any more, as before the"
+        " first one, unless authentication is `required`",
+    )
+
+
 class SessionStatus(BaseModel):
     """The caller."""
 
@@ -127,20 +137,23 @@ def blueprint(network: Network) -> APIBlueprint:
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    @api.delete("/tokens/<name>", responses={204: None, **documented(404), **UNSAVED})
+    @api.delete("/tokens/<name>", responses={204: None, **documented(404, 409), **UNSAVED})
     @outlives_session
     @admin
-    def revoke(path: TokenPath, query: NoQuery) -> Response:
+    def revoke(path: TokenPath, query: Revocation) -> Response:
         """Revoke a token: it becomes invalid, with the sessions that were started with it.
 
+        409: the API is to be opened, and there are other tokens.
         403 for a browser's session: the token has to be sent again.
         """
         _check_known()
         token = tokens.named(path.name)
         if token is None:
             raise field_problem(404, "name", f"there is no token {path.name}")
-        saved = tokens.revoke(path.name)
-        record(f"token {path.name}: {token.role} -> none")
+        with refused(409):
+            saved = tokens.revoke(path.name, query.open)
+        opened = ", and the API is open without one" if query.open else ""
+        record(f"token {path.name}: {token.role} -> none{opened}")
         saved.wait()
         return Response(status=204)
 

@@ -8,19 +8,19 @@ A neighbour's data is not verified: it is text that the neighbour has chosen.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from flask import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers, filled
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import resource
+from ofapp.api.recent import recent
 from ofapp.api.resources.bridge.lldp import SaidByLldp, moment, said_by
 from ofapp.api.resources.bridge.stp import BridgeId, RoleName, StateName
+from ofapp.api.responses import answer
 from ofapp.api.roles import all_members, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.mac import format_mac
@@ -33,7 +33,7 @@ Source = Literal["lldp", "stp"]
 Bridges = Mapping[int, core.Surroundings]
 T = TypeVar("T")
 TURN = 50
-"""Links or neighbours processed before other greenlets run."""
+"""Links, neighbours or hosts processed before other greenlets run."""
 
 TAG = Tag(name="topology", description="Links between bridges.")
 
@@ -47,7 +47,7 @@ class MapBridge(BaseModel):
     bridge_id: BridgeId | None = Field(description="null without spanning tree")
     root: bool | None = Field(
         description="it is the root of its tree; null without spanning tree, and while its switch"
-        " is away"
+        " is disconnected"
     )
     root_id: BridgeId | None = Field(
         description="the root of its tree, null where `root` is; two roots are two networks"
@@ -72,7 +72,7 @@ class TreeEnd(BaseModel):
 
 
 class LinkTree(BaseModel):
-    """Spanning tree at both ends, null where it does not run or the switch is away."""
+    """Spanning tree at both ends, null where it does not run or the switch is disconnected."""
 
     a: TreeEnd | None
     b: TreeEnd | None
@@ -139,18 +139,8 @@ class Around(BaseModel):
 
 
 def around(network: Network) -> list[core.Surroundings]:
-    """Surroundings of each bridge; other greenlets run in between, as many bridges take long."""
-    result = []
-    for datapath_id, bridge in sorted(network.bridges.items()):
-        result.append(core.surroundings(bridge, datapath_id in network.datapaths, time.monotonic()))
-        hub.sleep(0)
-    return result
-
-
-def link_ends(known: Iterable[core.Surroundings]) -> set[core.End]:
-    """The ports that lead from one of these bridges to another."""
-    links = core.topology(known).links
-    return {end for link in _in_turns(links) for end in (link.a, link.b)}
+    """Surroundings of each bridge of this controller."""
+    return core.around(network.bridges, network.datapaths)
 
 
 def map_view(known: Iterable[core.Surroundings]) -> Map:
@@ -159,12 +149,13 @@ def map_view(known: Iterable[core.Surroundings]) -> Map:
     merged = core.topology(bridges.values())
     return Map(
         bridges=[_bridge(bridges[datapath_id]) for datapath_id in sorted(bridges)],
-        links=[_link(bridges, link) for link in _in_turns(merged.links)],
-        neighbours=[_neighbour(bridges, one) for one in _in_turns(merged.neighbours)],
+        links=[_link(bridges, link) for link in in_turns(merged.links)],
+        neighbours=[_neighbour(bridges, one) for one in in_turns(merged.neighbours)],
     )
 
 
-def _in_turns(items: Sequence[T]) -> Iterator[T]:
+def in_turns(items: Sequence[T]) -> Iterator[T]:
+    """The items, with other greenlets between every `TURN` of them."""
     for at, item in enumerate(items):
         if at % TURN == TURN - 1:
             hub.sleep(0)
@@ -265,8 +256,12 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("", responses={200: Map})
     @viewer
     @all_members("map")
+    @recent
     def topology(query: NoQuery) -> Response:
-        """The bridges, the links between them, and the neighbours that are none of them."""
+        """The bridges, the links between them, and the neighbours that are none of them.
+
+        With `Cache-Control: max-age=1` the answer may be one of the last second.
+        """
         return answer(map_view(around(network)))
 
     @api.get("/around", doc_ui=False)  # internal: between members of a cluster

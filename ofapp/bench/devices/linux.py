@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ofapp.bench.bed import DEVICE_SPACE, Bed, raise_up, remove_link
@@ -44,18 +44,25 @@ class LinuxBridge(Device):
     @contextmanager
     def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
         space = bed.space(DEVICE_SPACE)
-        with bed.cabled(space) as ports:
-            with netlink(space) as kernel:
-                kernel.link("add", ifname="br0", kind="bridge", br_stp_state=0, br_mcast_snooping=0)
-                (bridge,) = kernel.link_lookup(ifname="br0")
-                for port in ports:
-                    (index,) = kernel.link_lookup(ifname=port)
-                    kernel.link("set", index=index, master=bridge)
-            raise_up(space, "br0", bed.mtu)
+        names = [f"br{number}" for number, _ in enumerate(bed.groups)]
+        with bed.cabled(space):
+            for name, ports in zip(names, bed.groups, strict=True):
+                self._make(space, name, ports)
+                raise_up(space, name, bed.mtu)
             try:
-                yield Up()
+                yield Up(space=space)
             finally:
-                remove_link(space, "br0")
+                for name in names:
+                    remove_link(space, name)
+
+    @staticmethod
+    def _make(space: str, name: str, ports: Sequence[str]) -> None:
+        with netlink(space) as kernel:
+            kernel.link("add", ifname=name, kind="bridge", br_stp_state=0, br_mcast_snooping=0)
+            (bridge,) = kernel.link_lookup(ifname=name)
+            for port in ports:
+                (index,) = kernel.link_lookup(ifname=port)
+                kernel.link("set", index=index, master=bridge)
 
 
 class LinuxRouter(Device):
@@ -78,4 +85,4 @@ class LinuxRouter(Device):
                     kernel.neigh(
                         "replace", dst=ADDRESS[side], lladdr=other, ifindex=index, state="permanent"
                     )
-            yield Up(gateway=mac(Side.TX, _ROUTER_HOST))
+            yield Up(gateway=mac(Side.TX, _ROUTER_HOST), space=space)

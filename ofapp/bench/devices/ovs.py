@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ RUN_DIR = Path("/var/run/openvswitch")
 AFXDP_LARGEST = 2048 - 256 - 32
 """A frame must fit a chunk of the shared memory, behind the kernel's headroom."""
 _NO_ROOM_GIVEN = 8192
+SECOND = 0x100
+"""From the datapath id of a bridge to that of the second one; beyond those of all beds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +102,19 @@ class OvsBridge(Device):
 
     @contextmanager
     def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
-        name = bridge_name(bed.tag)
-        self.switch.vsctl("--if-exists", "del-br", name)
-        with bed.cabled(None) as ports:
+        names = [bridge_name(bed.tag, number) for number, _ in enumerate(bed.groups)]
+        self._remove(names)
+        with bed.cabled(None):
             try:
-                self._make(name, ports, bed.mtu, hosts)
+                for number, (name, ports) in enumerate(zip(names, bed.groups, strict=True)):
+                    self._make(name, ports, bed.mtu, self._settings(hosts, number))
                 yield Up(self._programs(), self._spinning())
             finally:
-                self.switch.vsctl("--if-exists", "del-br", name)
+                self._remove(names)
+
+    def _remove(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.switch.vsctl("--if-exists", "del-br", name)
 
     def cycles(self) -> Cycles | None:
         """Sum over all threads of a userspace datapath, other bridges of the switch included."""
@@ -115,17 +122,17 @@ class OvsBridge(Device):
             return None
         return parse_cycles(self.switch.appctl("dpif-netdev/pmd-stats-show"))
 
-    def _settings(self, hosts: int) -> list[str]:
-        """Columns of the bridge."""
+    def _settings(self, hosts: int, number: int) -> list[str]:
+        """Columns of the bridge, or of the second one (number 1)."""
         raise NotImplementedError
 
     def _programs(self) -> tuple[int, ...]:
         return (self.switch.process(),)
 
-    def _make(self, bridge: str, ports: list[str], mtu: int, hosts: int) -> None:
+    def _make(self, bridge: str, ports: list[str], mtu: int, settings: list[str]) -> None:
         kind = "system" if self.datapath is Datapath.SYSTEM else "netdev"
         words = ["add-br", bridge, "--", "set", "Bridge", bridge, f"datapath_type={kind}"]
-        words += ["protocols=OpenFlow13", *self._settings(hosts)]
+        words += ["protocols=OpenFlow13", *settings]
         for number, port in enumerate(ports, 1):
             name = self.port(port)
             words += ["--", "add-port", bridge, name]
@@ -164,7 +171,7 @@ class Normal(OvsBridge):
         super().__init__(switch, datapath)
         self.label = f"OVS NORMAL {datapath}"
 
-    def _settings(self, hosts: int) -> list[str]:
+    def _settings(self, hosts: int, number: int) -> list[str]:
         size = max(_NO_ROOM_GIVEN, 2 * hosts)
         return ["fail_mode=standalone", f"other_config:mac-table-size={size}"]
 
@@ -180,24 +187,41 @@ class Ofapp(OvsBridge):
         super().__init__(switch, datapath)
         self.label = f"ofapp {datapath}"
 
-    def _settings(self, hosts: int) -> list[str]:
-        return ["fail_mode=secure", f"other_config:datapath-id={self.datapath_id}"]
+    def _settings(self, hosts: int, number: int) -> list[str]:
+        own = f"{int(self.datapath_id, 16) + number * SECOND:016x}"
+        return ["fail_mode=secure", f"other_config:datapath-id={own}"]
 
     def _programs(self) -> tuple[int, ...]:
         return (*super()._programs(), self.controller.process)
 
-    def _make(self, bridge: str, ports: list[str], mtu: int, hosts: int) -> None:
-        super()._make(bridge, ports, mtu, hosts)
+    def _make(self, bridge: str, ports: list[str], mtu: int, settings: list[str]) -> None:
+        super()._make(bridge, ports, mtu, settings)
         target = self.controller.target
-        self.switch.vsctl(
-            *("set-controller", bridge, target, "--"),
-            *("set", "Controller", bridge, "connection_mode=out-of-band", "max_backoff=1000"),
-        )
+        self._point_to(bridge, target)
         if not wait_until(lambda: self._connected(bridge), 15):
             raise BenchError(
                 f"{self.label}: the bridge is not connected to {target} after 15 s."
                 f" The controller said:\n{self.controller.log_tail()}"
             )
+
+    @contextmanager
+    def without_controller(self, bed: Bed) -> Iterator[None]:
+        # A controller that is nowhere: without any, Open vSwitch would drop all flows.
+        bridge = bridge_name(bed.tag)
+        self._point_to(bridge, "tcp:127.0.0.1:1")
+        if not wait_until(lambda: not self._connected(bridge), 15):
+            raise BenchError(f"{self.label}: the bridge is still connected after 15 s")
+        try:
+            yield
+        finally:
+            self._point_to(bridge, self.controller.target)
+            wait_until(lambda: self._connected(bridge), 15)
+
+    def _point_to(self, bridge: str, target: str) -> None:
+        self.switch.vsctl(
+            *("set-controller", bridge, target, "--"),
+            *("set", "Controller", bridge, "connection_mode=out-of-band", "max_backoff=1000"),
+        )
 
     def _connected(self, bridge: str) -> bool:
         words = ("--columns=is_connected", "--format=csv", "--no-headings")

@@ -134,7 +134,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Processes that take part: the generator, and the programs of the device."""
+    """Processes that are measured: the generator, and the programs of the device."""
 
     sender: int
     programs: Collection[int]

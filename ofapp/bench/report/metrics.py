@@ -64,6 +64,9 @@ ROUND_TRIP = Metric(
     Measurement.TRANSACTIONS, "p99_us", "Transaction, 99th percentile", "µs", less=True
 )
 
+PAIRS = Metric(Measurement.PAIRS, "throughput", "Transactions of pairs", "a second", "pairs")
+PING = Metric(Measurement.PING, "mean_ms", "Ping, mean", "ms", less=True)
+
 COMPARED = (
     OVERLOAD,
     PROGRAMS,
@@ -143,8 +146,8 @@ CHAPTERS = (
     ),
     Chapter(
         "Streams and transactions",
-        (TCP, UDP, TRANSACTIONS, ROUND_TRIP),
-        "iperf3, one stream; sockperf, one request and its answer at a time over TCP. All offloads"
-        " of the ends are off, so that a frame is a frame for every device.",
+        (TCP, UDP, TRANSACTIONS, ROUND_TRIP, PAIRS, PING),
+        "iperf3, one stream; sockperf, one request and its answer at a time over TCP; ping. All"
+        " offloads of the ends are off, so that a frame is a frame for every device.",
     ),
 )

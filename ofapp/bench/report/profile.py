@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ofapp.bench.figures import ratios, summary
-from ofapp.bench.model import Results
+from ofapp.bench.model import Results, Sample
 from ofapp.bench.names import Measurement
 from ofapp.bench.profile.parts import DEVICE, Part
-from ofapp.bench.report.metrics import Chapter, Metric
-from ofapp.bench.report.tables import Filled, Point, Table, by_point, cell, devices
+from ofapp.bench.report.metrics import Chapter
+from ofapp.bench.report.tables import Filled, Table, cell, devices
 
 PAPER = "N. Varis, Anatomy of a Linux bridge, Aalto University 2012"
 UNITS = {
@@ -17,10 +17,11 @@ UNITS = {
     "misses": "Cache misses",
 }
 _SHORT = "after Varis, tables 1 and 2"
+_PARTS = [part.capitalize() for part in DEVICE]
 _CHAPTER = Chapter(
     "Cost of a frame by part",
     (),
-    f"After {PAPER}, tables 1 and 2, as far as a summary describes them: processor cycles, cache"
+    f"After {PAPER}, tables 1 and 2: processor cycles, cache"
     " references and cache misses in driver, bridge, memory and locks, with 2 and with 2,048"
     " hosts. Half of the"
     " hosts are behind each port. Driver: of the interfaces, and the sockets or rings by which a"
@@ -34,87 +35,55 @@ _CHAPTER = Chapter(
     " driver and bridge.",
     ("profile",),
 )
-_OWN_CYCLES = Metric(
-    Measurement.PROFILE,
-    "switch_cycles",
-    "Open vSwitch's own count for its polling threads",
-    "cycles a frame",
-    "addresses",
-)
+_OWN_CYCLES = "Open vSwitch's own count for its polling threads, cycles a frame"
 
 
-_LOAD = Metric(Measurement.PROFILE, "rate", "Load", "1000 frames/s", "addresses", 1e-3)
-
-
-def metric(part: Part, unit: str) -> Metric:
-    """The figure of a part."""
-    return Metric(
-        Measurement.PROFILE,
-        f"{part}_{unit}",
-        part.capitalize(),
-        UNITS[unit],
-        "addresses",
-        less=True,
-    )
-
-
-def total(results: Results, device: str, unit: str) -> dict[int, dict[int, float]]:
-    """The sum of the device's parts, by number of hosts and by repetition."""
-    sums: dict[int, dict[int, float]] = {}
-    for part in DEVICE:
-        for at, runs in by_point(results, metric(part, unit), device).items():
-            hosts = sums.setdefault(int(dict(at)["addresses"]), {})
-            for repetition, value in runs.items():
-                hosts[repetition] = hosts.get(repetition, 0.0) + value
-    return sums
+def cost(results: Results, device: str, unit: str, hosts: int) -> list[dict[int, float]]:
+    """Cost of a frame in each part that is the device's, then the sum; each by repetition."""
+    each = [_runs(results, f"{part}_{unit}", device, hosts) for part in DEVICE]
+    turns = dict.fromkeys(turn for one in each for turn in one)
+    return [*each, {turn: sum(one.get(turn, 0.0) for one in each) for turn in turns}]
 
 
 def chapter(results: Results) -> list[Filled]:
     """The chapter, if the run has a profile."""
     counts = host_counts(results)
-    tables: list[Table] = []
-    for unit in UNITS:
-        tables += [table for hosts in counts if (table := _table(results, unit, hosts))]
+    tables = [_table(results, unit, hosts) for unit in UNITS for hosts in counts]
     if len(counts) > 1:
         tables += [_growth(results, counts[0], counts[-1])]
-    tables += [table for table in [_own_cycles(results, counts)] if table.rows]
-    return [Filled(_CHAPTER, tables)] if counts else []
+    tables += [_own_cycles(results, counts)]
+    return [Filled(_CHAPTER, [table for table in tables if table.rows])] if counts else []
 
 
 def host_counts(results: Results) -> list[int]:
     """The numbers of hosts of the profile, ascending."""
-    return sorted(
-        {
-            int(sample.at["addresses"])
-            for sample in results.samples
-            if sample.test is Measurement.PROFILE
-        }
-    )
+    return sorted({int(sample.at["addresses"]) for sample in _profiles(results)})
 
 
-def _table(results: Results, unit: str, hosts: int) -> Table | None:
+def _profiles(results: Results) -> list[Sample]:
+    return [sample for sample in results.samples if sample.test is Measurement.PROFILE]
+
+
+def _runs(results: Results, key: str, device: str, hosts: int) -> dict[int, float]:
+    """A figure by repetition."""
+    return {
+        sample.repetition: sample.values[key]
+        for sample in _profiles(results)
+        if sample.device == device and sample.at["addresses"] == hosts and key in sample.values
+    }
+
+
+def _table(results: Results, unit: str, hosts: int) -> Table:
     rows = []
     for device in devices(results):
-        sums = total(results, device, unit).get(hosts)
-        if sums is None:
-            continue
-        parts = [_runs(results, part, unit, device, hosts) for part in DEVICE]
-        ends = _runs(results, Part.ENDS, unit, device, hosts)
-        load = by_point(results, _LOAD, device).get(_at(hosts), {})
-        rows.append([device, *map(_cell, (*parts, sums, ends, load))])
-    if not rows:
-        return None
-    header = ["", *(part.capitalize() for part in DEVICE), "Sum", "Ends", _LOAD.unit]
+        costs = cost(results, device, unit, hosts)
+        ends = _runs(results, f"{Part.ENDS}_{unit}", device, hosts)
+        rates = _runs(results, "rate", device, hosts)
+        load = {turn: rate / 1000 for turn, rate in rates.items()}
+        if costs[-1]:
+            rows.append([device, *map(_cell, (*costs, ends, load))])
+    header = ["", *_PARTS, "Sum", "Ends", "1000 frames/s"]
     return Table(f"{UNITS[unit]} a frame, {hosts:,} hosts ({_SHORT})", header, rows)
-
-
-def _runs(results: Results, part: Part, unit: str, device: str, hosts: int) -> dict[int, float]:
-    points = by_point(results, metric(part, unit), device)
-    return points.get(_at(hosts), {})
-
-
-def _at(hosts: int) -> Point:
-    return (("addresses", float(hosts)),)
 
 
 def _cell(runs: dict[int, float]) -> str:
@@ -125,24 +94,17 @@ def _growth(results: Results, few: int, many: int) -> Table:
     """Time of a frame with many hosts beside few, by part."""
     rows = []
     for device in devices(results):
-        sums = total(results, device, "ns")
-        if few not in sums or many not in sums:
-            continue
-        each = [
-            (_runs(results, part, "ns", device, many), _runs(results, part, "ns", device, few))
-            for part in DEVICE
-        ]
-        shares = [ratios(*pair) for pair in (*each, (sums[many], sums[few]))]
-        rows.append([device, *(f"{summary(one).middle:.2f}" if one else "" for one in shares)])
-    header = ["", *(part.capitalize() for part in DEVICE), "Sum"]
-    return Table(f"Time of a frame, {many:,} hosts beside {few:,}", header, rows)
+        costs = (cost(results, device, "ns", hosts) for hosts in (many, few))
+        shares = [ratios(*pair) for pair in zip(*costs, strict=True)]
+        if shares[-1]:
+            rows.append([device, *(f"{summary(one).middle:.2f}" if one else "" for one in shares)])
+    return Table(f"Time of a frame, {many:,} hosts beside {few:,}", ["", *_PARTS, "Sum"], rows)
 
 
 def _own_cycles(results: Results, counts: list[int]) -> Table:
-    rows = []
-    for device in devices(results):
-        points = by_point(results, _OWN_CYCLES, device)
-        if points:
-            cells = [points.get(_at(hosts), {}) for hosts in counts]
-            rows.append([device, *map(_cell, cells)])
-    return Table(_OWN_CYCLES.name, ["", *(f"{hosts:,} hosts" for hosts in counts)], rows)
+    each = {
+        device: [_runs(results, "switch_cycles", device, hosts) for hosts in counts]
+        for device in devices(results)
+    }
+    rows = [[device, *map(_cell, runs)] for device, runs in each.items() if any(runs)]
+    return Table(_OWN_CYCLES, ["", *(f"{hosts:,} hosts" for hosts in counts)], rows)

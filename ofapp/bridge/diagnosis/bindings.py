@@ -9,6 +9,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.diagnosis.reason import Reason, ago, listed, times, vlan
 from ofapp.bridge.diagnosis.subject import Subject
 from ofapp.bridge.first_hop.binding import Binding, Refused
+from ofapp.bridge.first_hop.ethertypes import admitted, named
 from ofapp.bridge.first_hop.refused.reasons import REMEDIES, words
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -22,7 +23,7 @@ _CLAIMS = {
     "nd": "neighbour discovery of {mac} for {address}",
     "fragment": "fragments of {mac} that cannot be checked",
     "dhcp": "DHCP messages of {mac}",
-    "ethertype": "frames of {mac} of another protocol",
+    "ethertype": "frames of {mac} with EtherType {ethertype}",
     "nested": "frames of {mac} with nested tags, which cannot be checked",
 }
 """Refused claims that cut a host off; a host does not need to be a server or a router."""
@@ -30,8 +31,11 @@ _CLAIMS = {
 
 def unbound(bridge: Bridge, port: Port, subject: Subject, now: float) -> Iterator[Reason]:
     """Whether first-hop security refuses a host's frames."""
-    guards = bridge.params.port(port.name, port.number).first_hop.guards
-    if not guards or subject.mac is None or subject.vid is None:
+    guard = bridge.params.port(port.name, port.number).first_hop
+    if subject.mac is None or subject.vid is None:
+        return
+    if not guard.guards:
+        yield from _refused(bridge, subject, [], now)
         return
     bound = [*bridge.first_hop.of_host(subject.vid, subject.mac)]
     here = [binding for binding in bound if binding.port == port.name]
@@ -116,10 +120,13 @@ def _refused(bridge: Bridge, subject: Subject, here: list[Binding], now: float) 
     Of a host with bindings only refusals of the last minutes count.
     """
     allowed = {binding.address.octets for binding in here}
+    types = None if subject.port is None else admitted(_ethertypes(bridge, subject.port))
     for each in bridge.first_hop.refused():
         mine = (each.port, each.vid, each.mac) == (subject.port, subject.vid, subject.mac)
         asked = subject.address in (None, each.address)
         over = each.address in allowed or (bool(here) and each.last < now - RECENT)
+        if each.ethertype is not None:
+            over = types is None or each.ethertype in types or each.last < now - RECENT
         if mine and asked and not each.passed and not over and each.claim in _CLAIMS:
             yield Reason(refusal(each, now), _remedy(bridge, each))
 
@@ -128,7 +135,7 @@ def refusal(refused: Refused, now: float) -> str:
     """Describe the refused claim and the binding that contradicts it, in one sentence."""
     address = _ip(refused.address)
     claim = _CLAIMS.get(refused.claim, f"{refused.claim} of {{mac}}")
-    what = claim.format(mac=format_mac(refused.mac), address=address)
+    what = claim.format(mac=format_mac(refused.mac), address=address, ethertype=_type(refused))
     samples = "1 sample" if refused.samples == 1 else f"{refused.samples} samples"
     said = f"{what} are" if claim.startswith(("fr", "DHCP")) else f"{what} is"
     text = f"{said} refused on port {refused.port} ({samples}, the last {ago(refused.last, now)})"
@@ -140,12 +147,20 @@ def refusal(refused: Refused, now: float) -> str:
         return f"{text}: {address} is bound to {holder}"
     if refused.reason:
         return f"{text}: {words(refused.reason)}"
+    if refused.ethertype is not None:
+        return f"{text}: the port does not admit them"
     return text if refused.address is None else f"{text}: {address} has no binding there"
 
 
 def _remedy(bridge: Bridge, refused: Refused) -> str:
     if refused.reason in REMEDIES:
         return REMEDIES[refused.reason]
+    if refused.ethertype is not None:
+        types = f"{_ethertypes(bridge, refused.port)},{named(refused.ethertype)}"
+        return (
+            "stop the program in the guest that sends them, or admit them: ofapp first-hop set-port"
+            f" {bridge.name} {refused.port} --ethertypes {types}"
+        )
     if refused.address is None:
         return "stop the program in the guest that sends them"
     if refused.contradicts is not None:
@@ -187,6 +202,15 @@ def _never_bound(bridge: Bridge, port: Port, subject: Subject, now: float) -> It
         " so its frames are refused",
         f"start the DHCP client in the guest, or give it a binding: {add}",
     )
+
+
+def _ethertypes(bridge: Bridge, port: str) -> str:
+    """The parameter of a port."""
+    return bridge.params.port(port, bridge.ports.numbers.get(port, 0)).first_hop.ethertypes
+
+
+def _type(refused: Refused) -> str:
+    return "" if refused.ethertype is None else named(refused.ethertype)
 
 
 def _origin(binding: Binding) -> str:

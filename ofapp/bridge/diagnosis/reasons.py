@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ofapp.bridge.answers import fdb_tables, held_addresses, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.diagnosis.bindings import unbound
 from ofapp.bridge.diagnosis.reason import Reason, vlan
 from ofapp.bridge.diagnosis.subject import Subject
 from ofapp.bridge.mac import format_mac
+from ofapp.bridge.port_access.port import Admission
 from ofapp.bridge.ports.names import base_name
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.queries import fdb_tables, held_addresses, port_limit, vlan_limits
 from ofapp.bridge.stp import Guard, PortState
 
+_REFUSED = "see `ofapp problems` and the log of the RADIUS server"
 _MANY = 64
 """A port with more VLANs is a trunk, on which a guest chooses its VLAN."""
 
@@ -39,7 +41,7 @@ def diagnose(
 ) -> Reason | None:
     """The first reason why a host has no network; None if the bridge hinders nothing.
 
-    drops: of access lists, by name.
+    drops: frames that access lists drop, by name.
     """
     port = bridge.ports.named(subject.port)
     if port is None:
@@ -48,7 +50,8 @@ def diagnose(
             add = ""  # Open vSwitch has another name for it
         return Reason(f"port {subject.port} is not on the bridge", f"start the guest{add}")
     tried = (
-        *(_closed(bridge, port, now), _alone(bridge, port, subject)),
+        *(_closed(bridge, port, now), _not_admitted(bridge, port, subject)),
+        _alone(bridge, port, subject),
         *(_not_learned(bridge, port, subject, now), unbound(bridge, port, subject, now)),
         *(_dropped(bridge, port, drops), _silent(bridge, port, subject)),
     )
@@ -76,14 +79,43 @@ def _closed(bridge: Bridge, port: Port, now: float) -> Iterator[Reason]:
             _GUARDS[guard].format(port=name),
             f"end what caused it, then: ofapp stp recover {bridge.name} {name}",
         )
+    if port.one_way and (link := bridge.one_way.held(port.number)) is not None:
+        yield Reason(
+            f"port {name} is closed: its link to {link.neighbour} passes frames in one direction"
+            " alone",
+            f"replace the cable or transceivers, or: ofapp lldp free {bridge.name} {name}",
+        )
+    if (held := bridge.loop_protect.held(port.number)) is not None:
+        other = bridge.ports.get(held.other)
+        to = "itself" if other in (None, port) else f"port {other.name}"
+        yield Reason(
+            f"port {name} is held by loop protection: there is a loop from it to {to}",
+            f"end the loop, then: ofapp loop-protect free {bridge.name} {name}",
+        )
     state = bridge.desired_port(port.number).state
     if port.up and state is not PortState.FORWARDING:
         status = bridge.stp.status(now, [port.number])
         why = "" if status is None or not status.ports else f" ({status.ports[0].reason})"
         yield Reason(
             f"spanning tree has port {name} {state.value if state else 'closed'}{why}",
-            f"ofapp stp show {bridge.name}; a port with guests alone opens at once with"
+            f"ofapp stp show {bridge.name}; a port with guests alone opens sooner with"
             " `trust: guest` or `stp: {admin_edge: true}`",
+        )
+
+
+def _not_admitted(bridge: Bridge, port: Port, subject: Subject) -> Iterator[Reason]:
+    """Whether port access control drops the host's frames."""
+    for host in bridge.port_access.closed_out():
+        if host.port == port.name and subject.mac in (None, host.mac):
+            see = "start a supplicant on it" if host.waits else _REFUSED
+            again = f"let it try again: ofapp auth clear {bridge.name} {port.name}"
+            yield Reason(host.why, f"{see}, then {again}")
+    admission = bridge.desired_port(port.number).wanted("port_access")
+    if subject.mac is None and admission == Admission():
+        yield Reason(
+            f"port {port.name} admits no host that is not authenticated, and none has tried",
+            "start a supplicant on the host, or see the port's `authentication`: ofapp auth show"
+            f" {bridge.name} --statistics",
         )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from ofapp.bridge.answers import fdb_tables, held_addresses, hosts_of_ip, static_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.queries import fdb_tables, held_addresses, hosts_of_ip, static_entries
 
 MOST = 16
 """Most hosts of one answer; a port with more is an uplink, and is answered alone."""
@@ -73,6 +73,10 @@ def _seen(bridge: Bridge, mac: int) -> Iterator[Subject]:
     for refused in bridge.first_hop.refused():
         if refused.mac == mac:
             yield Subject(refused.port, refused.vid, mac)
+    for host in bridge.port_access.closed_out():
+        port = bridge.ports.named(host.port)
+        if host.mac == mac and port is not None:
+            yield Subject(port.name, bridge.port_policies.vlans(port.number).pvid, mac)
     for held in held_addresses(bridge).values():
         port = bridge.ports.get(held.elsewhere)
         if held.mac == mac and port is not None:
@@ -115,6 +119,7 @@ def _at_port(bridge: Bridge, name: str) -> list[Subject]:
         return []
     refused = (each for each in bridge.first_hop.refused() if each.port == name)
     macs = bound | {each.mac for each in refused}
+    macs |= {each.mac for each in bridge.port_access.closed_out() if each.port == name}
     if port is not None:
         tables = fdb_tables(bridge).values()
         macs |= {

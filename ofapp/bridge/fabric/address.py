@@ -9,7 +9,8 @@ administered (IEEE 802c-2017, the quadrant of administratively assigned addresse
 
 The version takes the upper six bits of its octet, the colour the lower two.  The flags are 1 for a
 frame from an isolated port, and 2 (`DETOUR`) for one of a tree that goes to its next member as a
-frame for that member does, as the tree's link has failed.  4 (`LEAF`) is a frame of a tree for a
+frame for that member does, as the tree's link has failed.  The five bits above have the community
+of the ingress port.  4 (`LEAF`) is a frame of a tree for a
 member that does not hold the tree.  The entropy is a hash of the frame inside: by the outer source,
 members spread flows over links.  The aggregation is the one that the frame came from, if that has
 ports at several members, otherwise 0.
@@ -17,7 +18,7 @@ ports at several members, otherwise 0.
 
 from __future__ import annotations
 
-from ofapp.bridge.fabric.routes.paths import Colour
+from ofapp.bridge.effects.fabric import Colour
 
 PROBE_TYPE = 0x88B5
 """Ethernet type of the probes of links: the first for local experiments (IEEE 802-2014 9.2.4)."""
@@ -36,8 +37,6 @@ the tree, or takes it for its own bridge alone."""
 _ONE, _TREE = 0x02, 0x03
 ANY_WAY = 0xFFFF_00FF_FFFF
 """Mask for destination addresses that ignores version and colour."""
-ANY_ENTROPY = 0xFFFF_FFFF_FF00
-"""Mask for source addresses that ignores the entropy."""
 
 
 def _address(kind: int, fabric: int, way: int, member: int) -> int:

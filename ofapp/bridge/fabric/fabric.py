@@ -5,29 +5,29 @@ bridge, and those of the views (in the notice `ForFabric`), are for the caller. 
 has the members carry out the `steps` of all other effects, one step after the other, and then what
 `contents` returns.
 
-Members keep forwarding by what they hold while the controller is away.  So the versions that they
+Members keep forwarding by what they hold without a controller.  So the versions that they
 may use are stored (`dump`) before they get a content that uses them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.effects import SetFabric
+from ofapp.bridge.effects.fabric import Content, DesiredFabric, SetFabric
 from ofapp.bridge.fabric.links import Links
+from ofapp.bridge.fabric.member.member import MemberBridge
 from ofapp.bridge.fabric.params import FabricParams
+from ofapp.bridge.fabric.plans.graph import Graph
+from ofapp.bridge.fabric.plans.trace import Path, Search, trace, trace_flood
+from ofapp.bridge.fabric.state.split import Step
+from ofapp.bridge.fabric.state.state import FabricState
 from ofapp.bridge.fabric.status import FabricStatus, MemberStatus, Trace
-from ofapp.bridge.fabric.trace import trace, trace_flood
-from ofapp.bridge.fabric.update import Content
-from ofapp.bridge.fabric.view.member import MemberBridge
-from ofapp.bridge.fabric.view.split import Step
-from ofapp.bridge.fabric.view.state import FabricState
 from ofapp.bridge.lldp.own import OwnAgents
 
 
@@ -46,6 +46,17 @@ class Fabric:
         self._state = FabricState(params, bridge, agents, stored or {})
         self._views: dict[int, MemberBridge] = {}
         self._asked: dict[int, DesiredFabric] = {}
+
+    def copied(self, bridge: Bridge) -> Fabric:
+        """Return a fabric in the same state that goes on independently, over a copy of the bridge.
+
+        Members get their contents again.
+        """
+        copy = Fabric(self.params, bridge, self._state.agents, self.dump())
+        copy._state.take(self._state)
+        for member, ports in self._state.ports.items():
+            copy.view(member).ports.take(ports)
+        return copy
 
     @property
     def bridge(self) -> Bridge:
@@ -71,6 +82,10 @@ class Fabric:
     def number(self, member: int, port: int) -> int | None:
         """The bridge's number of a port of a member's switch; None: it is none of the bridge."""
         return self._state.places.number(member, port)
+
+    def member_of(self, port: int) -> int | None:
+        """The member where hosts on a port of the bridge are reached."""
+        return self._state.places.member_of(port)
 
     # Connections of members
 
@@ -213,18 +228,52 @@ class Fabric:
             if {state.link_name(*link.one), state.link_name(*link.other)} in names
         ]
         port = self._port_of(vid, mac)
-        homes = [place.member for place in state.places.homes(port)] if port is not None else []
-        if port is None or not homes:
+        places = () if port is None else state.places.attachments(port)
+        members = [place.member for place in places]
+        if port is None or not members:
             return trace_flood(plan, graph, member, state.link_name, without)
         known = self.bridge.ports.get(port)
         return trace(
             plan,
             graph,
             member,
-            member if member in homes else homes[0],
+            member if member in members else members[0],
             state.link_name,
             without,
             None if known is None else known.name,
+        )
+
+    def paths(self, graph: Graph) -> Iterator[tuple[int, int, tuple[Path, ...]]]:
+        """The paths between members, the lower first.  graph: links whose ends have carrier."""
+        state = self._state
+        for one in sorted(graph.members):
+            search = Search(state.updates.plan_of(one), graph, state.link_name)
+            for other in sorted(each for each in graph.members if each > one):
+                yield one, other, search.shown(one, other)
+
+    def meeting(self, graph: Graph) -> frozenset[tuple[int, int]]:
+        """Pairs of members, the lower first, between which no frame is lost, flooded ones too.
+
+        graph: links whose ends have carrier.
+        """
+        state = self._state
+        planned, pairs = state.graphs.planned, combinations(sorted(graph.members), 2)
+        live = {frozenset(link[:2]) for link in graph.links}
+        if (
+            state.updates.settled
+            and (state.presence.connected & {*planned.members}).issuperset(graph.members)
+            and live.issuperset(frozenset(link[:2]) for link in planned.links)
+        ):  # all frames take the paths of one plan, of which no link has failed
+            return frozenset(pair for pair in pairs if len({planned.parts[at] for at in pair}) == 1)
+        of = {at: Search(state.updates.plan_of(at), graph, state.link_name) for at in graph.members}
+        flooded = {at: search.flooded(at) for at, search in of.items()}
+        return frozenset(
+            (one, other)
+            for one, other in pairs
+            if all(
+                to in flooded[at] and of[at].arrive(at, to)
+                for at, to in ((one, other), (other, one))
+            )
         )
 
     def _port_of(self, vid: int, mac: int) -> int | None:

@@ -14,7 +14,7 @@ LINK_OCTETS = 26
 class MemberParams:
     """A switch of a fabric.
 
-    name: before the names of its ports, as in `s1/eth0`; datapath_id: of its bridge.
+    name: before the names of its ports, as in `s1/eth0`; datapath_id: datapath id of its bridge.
     links: patterns of the names of its ports that lead to other members.
     left: it is a member no more, and its number stays reserved.
     """
@@ -29,11 +29,11 @@ class MemberParams:
 class FabricParams:
     """A fabric.
 
-    name: of the one bridge that its members are together.
+    name: name of the one bridge that its members are together.
     number: in the outer addresses of its frames, 0 to 255; different for fabrics with common links.
     members: the position in this tuple, from 1, is a member's number.
     cables: pairs of ports (`s1/eth1`, `s2/eth1`) that are to be linked; other cables are reported.
-    costs: of links, by one of their ports; 1 for others.
+    costs: costs of links, by one of their ports; 1 for others.
     mtu: the largest IP packet of hosts, in octets.
     service_tags: VLAN tags stay in the frame inside, so that 802.1ad ones stay what they are.
     """
@@ -53,7 +53,7 @@ class FabricParams:
 
     @property
     def datapath_id(self) -> int:
-        """The identity of its bridge: the datapath id of its first member."""
+        """The identity of its bridge: the first member's datapath id, also if that has left."""
         return self.members[0].datapath_id
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from ofapp.bridge.fabric.routes.paths import Colour
+from ofapp.bridge.effects.fabric import Colour
 
 
 class LinkState(Enum):
@@ -15,8 +15,8 @@ class LinkState(Enum):
 
     CARRIES = "carries frames"
     PROBING = "is being proven by probes in both directions"
-    HELD = "is proven, and waits as it has failed before"
-    DOWN = "an end has no carrier"
+    HELD = "is proven, and waits"
+    DOWN = "has no carrier at an end"
     UNREACHABLE = "a member is not connected, so it is not proven now"
     WRONG = "is not cabled as the file says"
 
@@ -45,7 +45,8 @@ class MemberStatus:
 
     ready: it is connected, and holds the plan that its frames use.
     refuses: its switch has refused flows of the newest plan; it goes on with those that it holds.
-    version: of the plan that frames use that enter here; None: unknown, or such frames are dropped.
+    version: version of the plan that frames use that enter here;
+    None: unknown, or such frames are dropped.
     versions: those that it holds.
     conversations: hosts at other members that it may have flows for.
     """
@@ -98,16 +99,16 @@ class TraceHop:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The way of frames to a host.
+    """The path of frames to a host.
 
-    ways: each is the hops of one way; several are used by different flows at the same time.
+    paths: each a list of hops; different flows use them at the same time.
     flooded: the host is not known, so that frames take the tree to all members.
     member, port: where the host is; None while it is not known.
-    after: the ways after the failure of each of their links, by the link's ports.
+    after: the paths after the failure of each of their links, by the link's ports.
     """
 
     member: int | None
     port: str | None
     flooded: bool
-    ways: tuple[tuple[TraceHop, ...], ...]
+    paths: tuple[tuple[TraceHop, ...], ...]
     after: Mapping[tuple[str, str], tuple[tuple[TraceHop, ...], ...]]

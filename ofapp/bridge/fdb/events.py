@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.event import INFO, WARNING, EventKind
+from ofapp.bridge.event import DEBUG, INFO, WARNING, Event, EventKind, PortNumber
+from ofapp.bridge.mac import format_mac
 
 FDB_LIMIT = EventKind(
     "fdb.limit",
@@ -33,8 +34,8 @@ FDB_HELD_LIMIT = EventKind(
     "fdb.held.limit",
     WARNING,
     "The limit of held-down addresses was reached; others may flap.",
-    "Find the loop: `ofapp fdb held` has the ports.",
-    "limit",
+    "Look for a loop or a hostile host behind the port: `ofapp fdb held` has the addresses.",
+    "limit seen",
 )
 FDB_HELD_LIMIT_CLEARED = EventKind(
     "fdb.held.limit.cleared", INFO, "Addresses can be held down again."
@@ -57,3 +58,69 @@ FDB_IP_FULL = EventKind(
 FDB_IP_FULL_CLEARED = EventKind(
     "fdb.ip_full.cleared", INFO, "There is room for IP addresses of hosts again."
 )
+LAG_UNNAMED = EventKind(
+    "lag.unnamed",
+    WARNING,
+    "Two ports look like a bond that is not configured.",
+    "Make them an aggregation (`lags:`).",
+    "ports mac",
+)
+LAG_UNNAMED_CLEARED = EventKind(
+    "lag.unnamed.cleared", INFO, "The two ports no longer look like a bond.", fields="ports"
+)
+FDB_LEARNED = EventKind(
+    "fdb.learned",
+    DEBUG,
+    "An address was learned (`ofapp fdb monitor`).",
+    fields="mac vlan",
+    on_request=True,
+)
+FDB_MOVED = EventKind(
+    "fdb.moved",
+    DEBUG,
+    "A learned address has moved to another port (`ofapp fdb monitor`).",
+    fields="mac vlan from",
+    on_request=True,
+)
+FDB_AGED = EventKind(
+    "fdb.aged",
+    DEBUG,
+    "A learned address has aged out (`ofapp fdb monitor`).",
+    fields="mac vlan",
+    on_request=True,
+)
+FDB_DELETED = EventKind(
+    "fdb.deleted",
+    DEBUG,
+    "A learned address was deleted, or has made room for another (`ofapp fdb monitor`).",
+    fields="mac vlan",
+    on_request=True,
+)
+FDB_FLUSHED = EventKind(
+    "fdb.flushed",
+    DEBUG,
+    "All learned addresses of a port, or of a VLAN on it, were flushed (`ofapp fdb monitor`).",
+    fields="vlan addresses",
+    on_request=True,
+)
+
+
+def change(kind: EventKind, verb: str, port: int, vid: int, mac: int, old_port: int = 0) -> Event:
+    """An event about one address.  old_port: where it was, 0 if it has not moved."""
+    address = f"{format_mac(mac)} in VLAN {vid}" if vid else format_mac(mac)
+    text: tuple[str | PortNumber, ...] = (f"{address} {verb} ", PortNumber(port))
+    data: dict[str, object] = {"mac": format_mac(mac), "vlan": vid}
+    if old_port:
+        text += (", before on ", PortNumber(old_port))
+        data["from"] = old_port
+    return kind.event(text, port, data)
+
+
+def flushed(port: int, vid: int | None, count: int) -> Event:
+    """An event about a flush of a port, in one VLAN or in all (None)."""
+    place = "" if vid is None else f" in VLAN {vid}"
+    text = (
+        f"{count} {'address' if count == 1 else 'addresses'}{place} flushed from ",
+        PortNumber(port),
+    )
+    return FDB_FLUSHED.event(text, port, {"vlan": vid, "addresses": count})

@@ -50,7 +50,7 @@ _LEARNED, _STICKY, _EXTERN = EntryType.LEARNED, EntryType.STICKY, EntryType.EXTE
 class Entry:
     """One address.  Mutable and slotted: there are a hundred thousand.
 
-    port: where it is, NO_PORT for a static entry whose port is away.
+    port: where it is, NO_PORT for a static entry whose port is absent.
     updated: when it was last seen as a source; used: as a destination (core time, seconds).
     installed: when its flows were last sent to the switch.
     source_packets, destination_packets: what its flows had counted when last polled.
@@ -102,10 +102,12 @@ class Fdb:
 
     learned, learned_by_port: number of learned entries, including sticky and EXTERN ones.
     ports_in: the same by port, in each VLAN whose ports are counted.
+    traced: changes of learned entries are reported as events, which cost more than the changes.
     """
 
     def __init__(self) -> None:
         self.tables: dict[int, dict[int, Entry]] = {}
+        self.traced = False
         self.learned = 0
         self.learned_by_port: dict[int, int] = {}
         self.ports_in: dict[int, dict[int, int]] = {}
@@ -229,14 +231,14 @@ class Fdb:
         sticky: those that do not age as well.  Gives how many there were, by port.
         """
         gone: Counter[int] = Counter()
-        learned = _LEARNED
+        learned, among = _LEARNED, None if ports is None else frozenset(ports)
         for its_vid in list(self.tables) if vid is None else [vid]:
             table = self.tables.get(its_vid, {})
             doomed = [
                 (mac, entry.port)
                 for mac, entry in table.items()
                 if (entry.type is learned or (sticky and entry.lasts))
-                and (ports is None or entry.port in ports)
+                and (among is None or entry.port in among)
             ]
             for mac, _port in doomed:
                 del table[mac]

@@ -21,7 +21,7 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.fdb.events import FDB_IP_FULL, FDB_IP_FULL_CLEARED
 from ofapp.bridge.fdb.fdb import Fdb
 from ofapp.bridge.mac import MAC_MASK
-from ofapp.bridge.ports.sending import TAGS, frame_vid
+from ofapp.bridge.packet.ethernet import TAGS, frame_vid
 
 ADDRESSES = 4
 """Most addresses of one host and family; the last ones are kept."""

@@ -5,8 +5,12 @@ That code needs nothing else of learning and of the FDB.
 
 from __future__ import annotations
 
+from ofapp.bridge.fdb.events import FDB_AGED, FDB_DELETED, FDB_FLUSHED, FDB_LEARNED, FDB_MOVED
 from ofapp.bridge.fdb.fdb import Entry
 from ofapp.bridge.fdb.learning import Learning
+
+TRACE = (FDB_LEARNED, FDB_MOVED, FDB_AGED, FDB_DELETED, FDB_FLUSHED)
+"""The kinds of events that `LearnedAddresses.set_trace` switches on."""
 
 
 class LearnedAddresses:
@@ -34,6 +38,10 @@ class LearnedAddresses:
             learning.taken_back,
         )
         self.get, self.cohorts, self.cohort = fdb.get, fdb.cohorts, fdb.cohort
+
+    def set_trace(self, wanted: bool) -> None:
+        """Report changes of learned addresses as events of the kinds in `TRACE`."""
+        self._fdb.traced = wanted
 
     def __len__(self) -> int:
         """Number of learned addresses, including sticky ones."""

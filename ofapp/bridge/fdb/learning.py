@@ -18,6 +18,8 @@ from ofapp.bridge.effects import (
     RemoveDestination,
     RemoveSource,
 )
+from ofapp.bridge.event import EventKind
+from ofapp.bridge.fdb.events import FDB_AGED, FDB_DELETED, FDB_LEARNED, FDB_MOVED, change, flushed
 from ofapp.bridge.fdb.fdb import COHORTS, NO_PORT, Entry, EntryType, Fdb
 from ofapp.bridge.fdb.limits import LearningLimits
 from ofapp.bridge.fdb.move_guard import Address, MoveGuard
@@ -72,6 +74,7 @@ class Learning:
         room, admissible, special = self.limits.room, self._admissible, self._special
         put = self.fdb.add
         serial = known = 0
+        traced = self.fdb.traced
         for port, vid, mac in samples:
             table = tables.get(vid)
             entry = None if table is None else table.get(mac)
@@ -86,6 +89,8 @@ class Learning:
                     else:
                         put(vid, mac, Entry(port, learned, serial, now))
                         add(InstallEntry(port, vid, mac, serial, NO_PORT))
+                    if traced:
+                        add(change(FDB_LEARNED, "learned on", port, vid, mac))
             elif entry.port != port:
                 effects += self._elsewhere((vid, mac), entry, port, now)
             elif now - entry.installed >= IN_FLIGHT and entry.was_learned and self.forwards(port):
@@ -131,6 +136,8 @@ class Learning:
         if not effects:
             effects.append(RemoveSource(old_port, *address, old_serial))
             effects.append(RemoveDestination(*address, old_serial))
+        if self.fdb.traced:
+            effects.append(change(FDB_MOVED, "moved to", port, *address, old_port))
         return effects + self.limits.released([old_port], [])
 
     def check_host(self, mac: int) -> None:
@@ -141,7 +148,7 @@ class Learning:
             raise InputError("mac", f"{format_mac(mac)} is the bridge's own address")
 
     def add_extern(self, port: int, vid: int, mac: int, now: float) -> list[Effect]:
-        """Set an address as if it had been seen, but one that does not age; InputError.
+        """Set an address as if it had been seen, but one that does not age.  Raises InputError.
 
         A limit does not refuse it, though it counts.
         """
@@ -158,6 +165,8 @@ class Learning:
         entry = Entry(port, EntryType.EXTERN, self.fdb.next_serial(), now)
         self.fdb.add(vid, mac, entry)
         self.any_extern = True
+        if self.fdb.traced:
+            effects.append(change(FDB_LEARNED, "set on", port, vid, mac))
         return effects + self._installed(vid, mac, entry, NO_PORT)
 
     def expired(self, vid: int, mac: int, serial: int) -> list[Effect]:
@@ -175,15 +184,23 @@ class Learning:
     # What is forgotten
 
     def release_held(self, vid: int, mac: int) -> list[Effect]:
-        """End the hold-down of an address before its time; InputError."""
+        """End the hold-down of an address before its time.  Raises InputError."""
         if (vid, mac) not in self.move_guard.held:
             raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not held down")
         return self.move_guard.let_go((vid, mac))
 
     def forget(self, vid: int, mac: int) -> list[Effect]:
-        """Drop a learned entry from the FDB only; gives effects of limits and hold-downs."""
+        """Drop a learned entry that has aged out from the FDB only.
+
+        Gives effects of limits and hold-downs.
+        """
+        return self._forget(vid, mac, FDB_AGED, "aged out on")
+
+    def _forget(self, vid: int, mac: int, kind: EventKind, verb: str) -> list[Effect]:
         port = self.fdb.remove(vid, mac).port
         effects = self.limits.released([port], [vid])
+        if self.fdb.traced:
+            effects.append(change(kind, verb, port, vid, mac))
         return effects + self.move_guard.let_go((vid, mac)) if self.move_guard.held else effects
 
     def forget_all(
@@ -198,6 +215,8 @@ class Learning:
         gone = self.fdb.drop_learned(ports, vid, sticky)
         self.counters["flushed"] += gone.total()
         effects = self.limits.released(gone, self.limits.vlans if vid is None else [vid])
+        if self.fdb.traced:
+            effects += [flushed(port, vid, count) for port, count in gone.items()]
         if self.move_guard.held:
             effects += self.move_guard.forget(self._is_known)
         return effects
@@ -208,7 +227,7 @@ class Learning:
         return [
             RemoveSource(entry.port, vid, mac, entry.serial),
             RemoveDestination(vid, mac, entry.serial),
-            *self.forget(vid, mac),
+            *self._forget(vid, mac, FDB_DELETED, "deleted from"),
         ]
 
     # What the datapath holds

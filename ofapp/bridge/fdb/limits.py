@@ -6,7 +6,7 @@ the first free place.
 
 At the limit of the bridge or of a VLAN a port with few addresses displaces addresses of the port
 that has most (see `shares`).  All others are refused.  Addresses of a sticky port never make room,
-so a sticky port without `fdb_max_learned` has an equal share of the bridge's limit as its limit.
+so a sticky port without `fdb_max_learned` has an equal share of each of them as its limit there.
 
 Beyond a limit frames flood, or they are dropped. In the latter case the limit is closed with the
 last place taken, so that no frame of a further host passes, until it is not reached any more.
@@ -18,11 +18,11 @@ same VLAN can move.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Mapping
 
-from ofapp.bridge.effects import Effect, RemoveDestination, RemoveSource, SetGate
+from ofapp.bridge.effects import Effect, RemoveDestination, RemoveSource, RenewPort
 from ofapp.bridge.event import PortNumber, Text, following
-from ofapp.bridge.fdb.events import FDB_LIMIT, FDB_LIMIT_CLEARED
+from ofapp.bridge.fdb.events import FDB_DELETED, FDB_LIMIT, FDB_LIMIT_CLEARED, change
 from ofapp.bridge.fdb.fdb import Fdb
 from ofapp.bridge.fdb.move_guard import Address
 from ofapp.bridge.fdb.shares import Shares
@@ -33,9 +33,10 @@ from ofapp.bridge.params.policy import VlanPolicy
 class LearningLimit:
     """One limit.
 
-    port, vid: its scope, both None for the bridge; drops: frames of hosts beyond it are dropped and
-    do not flood; reached: ports of which an address was refused lately; closed: such frames are
-    dropped now; refused: how many sightings were not learned.
+    port, vid: its scope: both None for the bridge, both set for a sticky port in a VLAN; drops:
+    frames of hosts beyond it are dropped and do not flood; reached: ports of which an address was
+    refused lately; closed: such frames are dropped now; refused: how many sightings were not
+    learned.
     """
 
     __slots__ = ("closed", "drops", "most", "name", "port", "reached", "refused", "vid")
@@ -78,7 +79,7 @@ class LearningLimit:
         if not self.drops or self.closed or count < self.most:
             return []
         self.closed = True
-        return [SetGate(self.port, self.vid, True)]
+        return [RenewPort(self.port)]
 
     def release(self, count: int) -> list[Effect]:
         """Open the limit, with the event, once `count` entries leave room again."""
@@ -90,7 +91,7 @@ class LearningLimit:
         """Open the limit, with the event."""
         effects: list[Effect] = []
         if self.closed:
-            effects.append(SetGate(self.port, self.vid, False))
+            effects.append(RenewPort(self.port))
         if self.reached:
             message = f"{self.name} has room for addresses again"
             data = self._data() | {"limit": self.most, "refused": self.refused}
@@ -105,7 +106,7 @@ class LearningLimit:
         effects = self.release(count)
         if self.closed and not drops:
             self.closed = False
-            effects.append(SetGate(self.port, self.vid, False))
+            effects.append(RenewPort(self.port))
         return effects + self.fill(count)
 
     def _data(self) -> dict[str, object]:
@@ -135,10 +136,12 @@ class LearningLimits:
         self._displacing: set[int | None] = set()  # limits with displaced addresses, by VID
         self._present: set[int] = set()
         self._sticky: set[int] = set()  # those without `fdb_max_learned`
+        self._sticky_in: dict[int, dict[int, LearningLimit]] = {}  # by port and VID, once asked
 
     def reached(self) -> list[LearningLimit]:
         """The limits that are reached now."""
-        limits = (self.bridge, *self.ports.values(), *self.vlans.values())
+        scoped = self.ports, self.vlans, *self._sticky_in.values()
+        limits = (self.bridge, *(limit for each in scoped for limit in each.values()))
         return [limit for limit in limits if limit.reached or limit.closed]
 
     def room(self, port: int, vid: int, effects: list[Effect]) -> bool:
@@ -155,6 +158,10 @@ class LearningLimits:
         own, vlan = self.of_port(port), self.vlans.get(vid)
         if own is not None and self._full(own, port, "refused_port_limit", effects):
             return False
+        if vlan is not None and port in self._sticky:
+            share = self._sticky_share(port, vid, vlan)
+            if self._full(share, port, "refused_vlan_limit", effects):
+                return False
         if vlan is not None and self._count(vlan) >= vlan.most:  # leaves room in the bridge, too
             if not self._displace(vlan, port, vid, "refused_vlan_limit", effects):
                 return False
@@ -184,7 +191,7 @@ class LearningLimits:
             limit.most = max(self.bridge.most // len(self._present), 1)
         return limit
 
-    def released(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
+    def released(self, ports: Collection[int], vids: Collection[int]) -> list[Effect]:
         """Open limits after entries have gone there, with their events."""
         effects = self._released(self.bridge)
         if self.ports or self.vlans:
@@ -201,13 +208,14 @@ class LearningLimits:
         most, policy = params.fdb_max_learned, params.policy
         shares = most is None and policy.sticky
         (self._sticky.add if shares else self._sticky.discard)(port)
+        gone_shares = [] if shares else self._drop_shares(port)
         if most is None and not shares:
             gone = self.ports.pop(port, None)
-            return [] if gone is None else gone.clear()
+            return gone_shares + ([] if gone is None else gone.clear())
         limit = self.ports.setdefault(port, LearningLimit(most or 0, "", port))
         limit.name = f"port {name}"
         limit = self.of_port(port) or limit
-        return limit.administer(
+        return gone_shares + limit.administer(
             limit.most if most is None else most, policy.drops_over_limit, self._count(limit)
         )
 
@@ -218,7 +226,7 @@ class LearningLimits:
         for counts in (self.over_share, self.displaced):
             del counts[port]
         gone = self.ports.pop(port, None)
-        return [] if gone is None else gone.clear()
+        return self._drop_shares(port) + ([] if gone is None else gone.clear())
 
     def set_vlans(self, policies: Mapping[int, VlanPolicy]) -> list[Effect]:
         """Set the limits of all VLANs."""
@@ -231,6 +239,9 @@ class LearningLimits:
         effects: list[Effect] = []
         for vid in [vid for vid in self.vlans if vid not in limits]:
             effects += self.vlans.pop(vid).clear()
+            for of_port in self._sticky_in.values():
+                if share := of_port.pop(vid, None):
+                    effects += share.clear()
             del self._shares[vid]
             self._displacing.discard(vid)
         for vid, (most, drops) in limits.items():
@@ -240,6 +251,21 @@ class LearningLimits:
         return effects
 
     # Inside
+
+    def _sticky_share(self, port: int, vid: int, vlan: LearningLimit) -> LearningLimit:
+        """The limit of a sticky port in a VLAN that has one: its hosts would never make room."""
+        shares = self._sticky_in.setdefault(port, {})
+        limit = shares.get(vid)
+        if limit is None:
+            name = f"sticky {self.ports[port].name} in {vlan.name}"
+            limit = shares[vid] = LearningLimit(0, name, port, vid)
+        limit.most = max(vlan.most // len(self._present), 1)
+        return limit
+
+    def _drop_shares(self, port: int) -> list[Effect]:
+        """End the limits of a sticky port in VLANs."""
+        gone = self._sticky_in.pop(port, {}).values()
+        return [effect for limit in gone for effect in limit.clear()]
 
     def _displace(
         self, limit: LearningLimit, port: int, vid: int, counter: str, effects: list[Effect]
@@ -259,6 +285,8 @@ class LearningLimits:
         self.displaced[entry.port] += 1
         effects.append(RemoveSource(entry.port, its_vid, mac, entry.serial))
         effects.append(RemoveDestination(its_vid, mac, entry.serial))
+        if self._fdb.traced:
+            effects.append(change(FDB_DELETED, "displaced from", entry.port, its_vid, mac))
         # The place is taken at once, so the limits of the bridge and of this VLAN stay as they are.
         effects += self._released_in([entry.port], [] if its_vid == vid else [its_vid])
         return True
@@ -271,12 +299,15 @@ class LearningLimits:
         effects += limit.refuse(port, learned)
         return True
 
-    def _released_in(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
+    def _released_in(self, ports: Collection[int], vids: Collection[int]) -> list[Effect]:
         effects: list[Effect] = []
         for limits, keys in ((self.ports, ports), (self.vlans, vids)):
             for key in keys if limits else ():
                 if limit := limits.get(key):
                     effects += self._released(limit)
+        for port in ports if self._sticky_in else ():
+            for share in self._sticky_in.get(port, {}).values():
+                effects += self._released(share)
         return effects
 
     def _released(self, limit: LearningLimit) -> list[Effect]:
@@ -287,6 +318,8 @@ class LearningLimits:
         return limit.release(count)
 
     def _count(self, limit: LearningLimit) -> int:
+        if limit.port is not None and limit.vid is not None:
+            return self._fdb.ports_in[limit.vid].get(limit.port, 0)
         if limit.port is not None:
             return self._fdb.learned_by_port.get(limit.port, 0)
         return self._fdb.learned if limit.vid is None else self._fdb.learned_in(limit.vid)

@@ -4,9 +4,9 @@ An address that is seen on two ports in turn means a loop or a host that imperso
 Every move causes flow-mods and redirects the host's frames. So after a few moves in a short time
 the address stays where it was before, and frames from it are dropped on other ports.  That takes
 one flow in the switch, with a lower priority than the source half of the learned address. It ends
-by the bridge's timer, and in the switch by a hard timeout if the controller is away.  The next
-controller reads it from the switch and continues it (`adopt`): no copy stored elsewhere would be as
-accurate.  An address of a sticky port is held with the first frame on another port.
+by the bridge's timer, and in the switch by a hard timeout if the controller is disconnected.  The
+next controller reads it from the switch and continues it (`adopt`): no copy stored elsewhere would
+be as accurate.  An address of a sticky port is held with the first frame on another port.
 
 These do not flap: a virtual machine that migrates moves once or twice; a virtual router's address
 (VRRP, RFC 5798) once a failover; and after a topology change of spanning tree addresses are
@@ -14,12 +14,11 @@ forgotten, so that they do not move at all.  A forgotten address has no history.
 one address by two ports at a time, as Linux bonds in mode balance-rr do, does flap: it needs link
 aggregation, which an event suggests (`lag.unnamed`), or a guard that is turned off.
 
+Of MAX_HELD addresses each port on which they are seen keeps its share: the port with most of them
+loses its oldest one to a port with fewer, so that one port cannot take the guard from the others.
+
 Only moves cost anything.  Histories are kept for TRACKED addresses at most, and the one that moved
 longest ago makes room; each has as many instants as moves are allowed.
-
-A host that sends by both ports of a bond that is not configured is heard on both, and its addresses
-are held down. So an event reports that two ports look like one bond, once for each pair, until no
-address is held down for them any more. A loop looks the same; the event says so.
 """
 
 from __future__ import annotations
@@ -38,13 +37,15 @@ from ofapp.bridge.fdb.events import (
     FDB_HELD_LIMIT_CLEARED,
 )
 from ofapp.bridge.fdb.fdb import Entry
-from ofapp.bridge.lag.events import LAG_UNNAMED, LAG_UNNAMED_CLEARED
+from ofapp.bridge.fdb.unnamed_bonds import Two, UnnamedBonds
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.params.policy import MoveLimit
 
 TRACKED = 10_000
 MAX_HELD = 1024
 """Most addresses held at a time: each sync with a switch reads all of them."""
+QUICK = 4
+"""Moves within a second that a loop makes, and no person who moves cables."""
 LATE = 1.0
 """Seconds after which a sighting of a held address means that the switch has lost its flow."""
 _LONGEST = 0xFFFF  # hard_timeout is 16 bits of seconds
@@ -58,7 +59,7 @@ class HeldAddress:
 
     port: where it is known; elsewhere: the other port; sticky: held as sticky, else for its moves;
     since, until: core time; effect: as sent to the switch; sightings: those on other ports that
-    came to the controller nevertheless.
+    came to the controller nevertheless; quick: it moved `QUICK` times within a second.
     """
 
     __slots__ = (
@@ -66,6 +67,7 @@ class HeldAddress:
         "elsewhere",
         "mac",
         "port",
+        "quick",
         "sent",
         "sightings",
         "since",
@@ -86,6 +88,7 @@ class HeldAddress:
         seconds = min(max(math.ceil(hold), 1), _LONGEST)
         self.effect = HoldDown(self.vid, self.mac, seconds, port, elsewhere)
         self.sightings = 0
+        self.quick = False
 
     @property
     def two(self) -> Two:
@@ -117,16 +120,23 @@ class _Track:
         if port not in self.ports and len(self.ports) < 3:
             self.ports.append(port)
 
+    def quick(self, now: float) -> bool:
+        """Whether the last `QUICK` moves were within the last second."""
+        return len(self.times) >= QUICK and now - self.times[-QUICK] < 1.0
+
 
 class MoveGuard:
     """Counts moves and holds addresses down.
 
     held: addresses in the order in which the hold-downs began.
+    suspects: pairs of ports on which alone an address was heard in turn until it was held down,
+        with the address as text; the bridge has them reported at its next tick.
     """
 
     def __init__(self, params: MoveLimit, counters: Counter[str]) -> None:
         self.params = params
         self.held: dict[Address, HeldAddress] = {}
+        self.suspects: dict[Two, str] = {}
         self._counters = counters
         self._tracks: dict[Address, _Track] = {}
         self._unnamed = UnnamedBonds()
@@ -171,10 +181,18 @@ class MoveGuard:
     def hold(self, address: Address, entry: Entry, elsewhere: int, now: float) -> list[Effect]:
         """Drop frames from an address from now on, except on its port."""
         track = self._tracks.pop(address, None)
+        effects: list[Effect] = []
         if len(self.held) >= MAX_HELD:
-            return self._refuse()
+            seen = Counter(held.elsewhere for held in self.held.values())
+            ((most, count),) = seen.most_common(1)
+            if count < seen[elsewhere] + 2:
+                return self._refuse(most, count)
+            oldest = next(held for held in self.held.values() if held.elsewhere == most)
+            self._counters["hold_displaced"] += 1
+            effects += self._end(oldest)
         sticky = entry.is_sticky
         held = HeldAddress(address, entry.port, elsewhere, sticky, now, self.params.hold)
+        held.quick = track is not None and track.quick(now)
         self._add(held)
         self._counters["held"] += 1
         params = self.params
@@ -184,10 +202,21 @@ class MoveGuard:
             else f"moved more than {params.moves} times in {params.window:g} s"
         )
         seconds = held.effect.seconds
-        effects: list[Effect] = [held.effect, _held_event(held, why, f"held down for {seconds} s")]
+        effects += [held.effect, _held_event(held, why, f"held down for {seconds} s")]
         if track is not None and {entry.port, elsewhere} == {*track.ports}:
-            effects += self._unnamed.heard(held.two, _spoken(address))
+            self.suspects[held.two] = _spoken(address)
+            self._due = now
         return effects
+
+    def report_suspects(self, apart: Iterable[Two]) -> list[Effect]:
+        """Report pairs of ports that look like one bond.
+
+        apart: pairs that are known to lead to different systems, so that they are no bond.
+        """
+        pairs = {held.two for held in self.held.values()}.difference(apart)
+        suspects, self.suspects = self.suspects, {}
+        found = ((two, address) for two, address in suspects.items() if two in pairs)
+        return [effect for each in found for effect in self._unnamed.heard(*each)]
 
     def adopt(
         self, address: Address, ports: Two, sticky: bool, age: float, now: float
@@ -219,7 +248,8 @@ class MoveGuard:
 
     def let_go(self, address: Address) -> list[Effect]:
         """End the hold-down of an address, on request or because it was forgotten."""
-        return self._let_go(lambda held: (held.vid, held.mac) == address)
+        held = self.held.get(address)
+        return [] if held is None else self._let_go([held])
 
     def settle(self, is_known: Callable[[Address], bool]) -> list[Effect]:
         """End hold-downs of unknown addresses, once all of the switch's are read."""
@@ -228,13 +258,15 @@ class MoveGuard:
 
     def forget(self, is_known: Callable[[Address], bool]) -> list[Effect]:
         """End hold-downs of addresses that are not known any more."""
-        return self._let_go(lambda held: not is_known((held.vid, held.mac)))
+        return self._let_go(
+            [held for held in self.held.values() if not is_known((held.vid, held.mac))]
+        )
 
     def tick(self, now: float) -> list[Effect]:
         """End hold-downs whose time is over; due at `next_wakeup`."""
         if self._due is None or now < self._due:
             return []
-        return self._let_go(lambda held: held.until <= now)
+        return self._let_go([held for held in self.held.values() if held.until <= now])
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when no address is held."""
@@ -244,23 +276,30 @@ class MoveGuard:
         self.held[held.vid, held.mac] = held
         self._due = held.until if self._due is None else min(self._due, held.until)
 
-    def _refuse(self) -> list[Effect]:
-        """Report that too many are held: the address stays on its port, but its frames pass."""
+    def _refuse(self, port: int, count: int) -> list[Effect]:
+        """Report that too many are held: the address stays on its port, but its frames pass.
+
+        port, count: on which most held addresses were seen, and how many.
+        """
         self._counters["hold_refused"] += 1
         if self._refused:
             return []
         self._refused = True
-        message = f"{MAX_HELD} addresses are held down, the most there can be"
-        return [FDB_HELD_LIMIT.event(message, data={"limit": MAX_HELD})]
+        text = (
+            f"{MAX_HELD} addresses are held down, the most there can be; {count} of them were seen"
+            " on ",
+            PortNumber(port),
+        )
+        return [FDB_HELD_LIMIT.event(text, port, {"limit": MAX_HELD, "seen": count})]
 
-    def _let_go(self, ends: Callable[[HeldAddress], bool]) -> list[Effect]:
-        effects: list[Effect] = []
-        for held in [held for held in self.held.values() if ends(held)]:
-            address = held.vid, held.mac
-            del self.held[address]
-            message = f"{_spoken(address)} is not held down any more"
-            effects.append(LetGo(*address))
-            effects.append(FDB_HELD_CLEARED.event(message, data=_data(held)))
+    def _end(self, held: HeldAddress) -> list[Effect]:
+        address = held.vid, held.mac
+        del self.held[address]
+        message = f"{_spoken(address)} is not held down any more"
+        return [LetGo(*address), FDB_HELD_CLEARED.event(message, data=_data(held))]
+
+    def _let_go(self, gone: Iterable[HeldAddress]) -> list[Effect]:
+        effects = [effect for held in gone for effect in self._end(held)]
         if effects and self._unnamed.reported:
             effects += self._unnamed.still(held.two for held in self.held.values())
         self._due = min((held.until for held in self.held.values()), default=None)
@@ -294,40 +333,3 @@ def _data(held: HeldAddress) -> dict[str, object]:
         "port": held.port,
         "reason": held.reason,
     }
-
-
-Two = tuple[int, int]
-"""The numbers of two ports, the lower one first."""
-
-
-class UnnamedBonds:
-    """Detection of such bonds.  reported: the pairs of ports that were reported."""
-
-    def __init__(self) -> None:
-        self.reported: set[Two] = set()
-
-    def heard(self, two: Two, address: str) -> list[Effect]:
-        """Report two ports on which alone an address was heard in turn until it was held down."""
-        if two in self.reported:
-            return []
-        self.reported.add(two)
-        one, other = two
-        text = (
-            *(PortNumber(one), " and ", PortNumber(other)),
-            f" look like one bond: {address} is heard on both in turn. Name them as members of an"
-            " aggregation, under lags: of the bridge; if they are none, there is a loop",
-        )
-        data = {"ports": [one, other], "mac": address}
-        return [LAG_UNNAMED.event(text, data=data)]
-
-    def still(self, held: Iterable[Two]) -> list[Effect]:
-        """Clear the reports of pairs for which no address is held down any more."""
-        gone = self.reported - set(held)
-        self.reported -= gone
-        return [
-            LAG_UNNAMED_CLEARED.event(
-                (PortNumber(one), " and ", PortNumber(other), " do not look like one bond now"),
-                data={"ports": [one, other]},
-            )
-            for one, other in sorted(gone)
-        ]

@@ -49,7 +49,7 @@ class _Search:
 class Shares:
     """The ports' shares of one table.
 
-    vid: of a VLAN whose ports the FDB counts (`Fdb.count_ports`); None for the bridge.
+    vid: VID of a VLAN whose ports the FDB counts (`Fdb.count_ports`); None for the bridge.
     held: addresses that are held down.
     """
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
-from ofapp.bridge.multicast.address import link_local6
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.packet.address import link_local6
 
 
 class Origin(Enum):
@@ -26,52 +26,6 @@ class Origin(Enum):
         return self in (Origin.DHCP, Origin.DHCPV6, Origin.ND)
 
 
-class BoundAddress(NamedTuple):
-    """An IPv4 or IPv6 address or prefix: 4 or 16 octets, and how many bits count."""
-
-    octets: bytes
-    bits: int
-
-    @classmethod
-    def parse(cls, text: str) -> BoundAddress:
-        """From text, as `10.0.0.5` or `2001:db8:7::/56`; ValueError."""
-        address, slash, bits = text.partition("/")
-        try:
-            if "%" in address or (slash and not (bits.isascii() and bits.isdigit())):
-                raise ValueError
-            network = ip_network(text, strict=False)
-        except ValueError:
-            raise ValueError(f"{text!r} is no IPv4 or IPv6 address, and no prefix") from None
-        if ip_address(address) != network.network_address:
-            raise ValueError(f"{text} is no prefix: bits after the first {bits} are set")
-        bound = cls(network.network_address.packed, network.prefixlen)
-        if not bound.usable:
-            raise ValueError(f"{text} is not an address that a host can have")
-        return bound
-
-    def __str__(self) -> str:
-        text = str(ip_address(self.octets))
-        return text if self.whole else f"{text}/{self.bits}"
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is one address and no prefix."""
-        return self.bits == 8 * len(self.octets)
-
-    @property
-    def usable(self) -> bool:
-        """Whether a host can have it."""
-        octets, bits = self
-        most = 8 * len(octets)
-        if most not in (32, 128) or not 0 < bits <= most:
-            return False
-        if int.from_bytes(octets, "big") & ((1 << most - bits) - 1):
-            return False
-        if most == 32:
-            return octets[0] not in (0, 127) and octets[0] < 224
-        return octets[0] != 0xFF and any(octets[:15])
-
-
 def link_local(mac: int) -> BoundAddress:
     """The link-local address that a host makes of its MAC address (RFC 4291 2.5.6, A)."""
     return BoundAddress(link_local6(mac), 128)
@@ -85,7 +39,8 @@ class Binding:
     expires: end of the lease or of the address's lifetime, in the protocol's time, which pauses
     while the switch is disconnected (`FirstHop.seconds_left`); None for never.
     lifetime: seconds from the last confirmation to that end; None for never.
-    client: of a lease, what the server knows its host by (`verdict.Leased`); empty: not known.
+    client: what the server of a lease knows its host by (`verdict.Leased`); empty: not known.
+    shared: other hosts may have bindings of the same address, as with VRRP; users' alone.
     """
 
     port: str
@@ -96,16 +51,7 @@ class Binding:
     expires: float | None = None
     lifetime: float | None = None
     client: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class BoundHost:
-    """A host on a guarded port that is present, with the addresses that it may use."""
-
-    port: int
-    vid: int
-    mac: int
-    addresses: tuple[BoundAddress, ...]
+    shared: bool = False
 
 
 class UnboundHost(NamedTuple):
@@ -121,12 +67,16 @@ class GuardedPort:
     """Checks of a port's ingress frames in the switch; equal ports are equal.
 
     source_guard, arp, nd, dhcp_server, router: as `params.PortParams`.
+    types: EtherTypes that may enter, in order; None for all (`ethertypes.admitted`).
     report_only: report what would be refused, and forward it.
     pass_when_away: forward DHCP and claims of new addresses while no controller is connected.
     watched: messages of DHCP servers and router advertisements are for the controller, as other
     ports of the bridge have bindings.
     prober: MAC address from which the controller asks hosts whether they use an address; frames to
     it that have passed the guard are for the controller alone (trap `answer`).  0: none.
+    arp_answered, nd_answered: the switch answers ARP requests and neighbour solicitations for its
+    hosts, in some VLAN.  No solicitation is answered for a port where a router may be: an answer
+    without the flag of routers ends the use of a default router (RFC 4861 7.2.5).
     """
 
     source_guard: str = "off"
@@ -134,10 +84,13 @@ class GuardedPort:
     nd: bool = False
     dhcp_server: bool = True
     router: bool = True
+    types: tuple[int, ...] | None = None
     report_only: bool = False
     pass_when_away: bool = True
     watched: bool = field(default=False, repr=False)
     prober: int = field(default=0, repr=False)
+    arp_answered: bool = field(default=False, repr=False)
+    nd_answered: bool = field(default=False, repr=False)
 
     @property
     def snooped(self) -> bool:
@@ -151,8 +104,13 @@ class GuardedPort:
 
     @property
     def checked(self) -> bool:
-        """Whether any of its frames may be refused."""
+        """Whether what its frames claim is checked."""
         return self.snooped or not (self.dhcp_server and self.router)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether any of its frames may be refused."""
+        return self.checked or self.types is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +118,14 @@ class Refused:
     """Frames of one kind that were refused on a port, by the samples that the switch sent.
 
     claim: what they claim: source, arp, nd, dhcp-server, router, redirect, multicast-router,
-    fragment, nested; or dhcp, a message to a server that the controller has dropped.
+    fragment, nested; ethertype, a type that the port does not admit; or dhcp, a message to a server
+    that the controller has dropped.
     address: the claimed address; None where there is none.
     contradicts: the binding that contradicts it; None if the address has none.
     samples: how many samples; first, last: when, in the core's time.
     passed: they were forwarded all the same, as the port only reports.
     reason: the counter of what the controller has refused (`reasons.REASONS`); else empty.
+    ethertype: that of a claim `ethertype` (`ethertypes.named`); None for other claims.
     """
 
     port: str
@@ -179,13 +139,14 @@ class Refused:
     last: float
     passed: bool
     reason: str = ""
+    ethertype: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DhcpRequest:
     """The DHCP requests that a host has sent since a server last answered it.
 
-    port: its name; kind: of the last one, as discover or request; count: how many; first, last:
+    port: its name; kind: kind of the last request, as discover; count: how many; first, last:
     when, in the core's time.
     """
 

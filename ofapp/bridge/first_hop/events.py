@@ -25,9 +25,9 @@ BINDINGS_FULL_CLEARED = EventKind(
 BINDINGS_REFUSED = EventKind(
     "bindings.refused",
     WARNING,
-    "Frames from a port were refused: they claim an address or a role that is not allowed there.",
+    "A port's frames were refused: their address, role or EtherType is not allowed there.",
     "`ofapp binding refused` lists what was claimed; `ofapp binding add` allows an address.",
-    "claim mac vlan address bound_port bound_mac samples passed reason",
+    "claim mac vlan address bound_port bound_mac samples passed reason ethertype",
 )
 BINDINGS_CONFLICT = EventKind(
     "bindings.conflict",

@@ -12,8 +12,8 @@ from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict
 from ofapp.bridge.first_hop.migration import Migration
 from ofapp.bridge.first_hop.neighbours import Claimant, NeighbourBindings
 from ofapp.bridge.first_hop.params import PortParams
+from ofapp.bridge.packet.ethernet import frame_vid
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.ports.sending import frame_vid
 from ofapp.bridge.state import BridgeState
 
 
@@ -50,7 +50,7 @@ class Leases:
             return self._drop("dhcp_source_not_bound")
         ended = [fact for fact in verdict.facts if isinstance(fact, Ended)]
         bound = [self._bound(fact, port) for fact in ended]
-        if None in bound:
+        if None in bound:  # a server that knows clients by option 61 or DUID would believe it
             return self._drop("dhcp_release_of_others")
         if not self.clients.admit(port.name, host, verdict.asks, changes):
             return self._drop("dhcp_clients_limit")
@@ -99,7 +99,7 @@ class Leases:
         new = Binding(*key, ends, fact.lifetime, fact.client)
         old = self._bindings.table.get(fact.vid, fact.address)
         taken = old is not None and old.origin is fact.origin and old.port != new.port
-        if old is not None and taken and not self._migration.gives_way(old, changes):
+        if old is not None and taken and not self._migration.gives_way(old, new.port, changes):
             self._bindings.refuse(new, old, changes)
             return False
         self.clients.leased(port.name, (fact.vid, fact.mac), fact.origin, fact.client)
@@ -126,7 +126,7 @@ class Leases:
         claimant = Claimant(port.name, *host)
         if len(source) == 16:
             return self._neighbours.may_use(claimant, source)
-        owner = self._bindings.table.owner(claimant.vid, source)
+        owner = self._bindings.table.owner(claimant.vid, source, (port.name, host[1]))
         if owner is None:
             return verdict.renews
         return (owner.port, owner.mac) == (claimant.port, claimant.mac)

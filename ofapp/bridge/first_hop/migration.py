@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from ofapp.bridge.first_hop.binding import Binding
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
-from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
-from ofapp.bridge.multicast.address import link_local6
+from ofapp.bridge.first_hop.stranded import StrandedHosts
+from ofapp.bridge.packet.address import link_local6
 from ofapp.bridge.packet.arp import probe
 from ofapp.bridge.packet.neighbour import probe_reachability
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.ports.sending import sent
+from ofapp.bridge.relay.sending import sent
 from ofapp.bridge.state import BridgeState
+from ofapp.common.deadlines import Deadlines
 
 SHORTLY = 5.0
 """Seconds for which a frame on another port is remembered."""
@@ -32,8 +33,9 @@ PROBES, PROBE_INTERVAL = 3, 1.0
 ABSENT = 30.0
 """Seconds for which a host that did not answer may get addresses elsewhere: it repeats a DHCP
 request after 4 to 16 s (RFC 2131 4.1)."""
-MOST_TESTS = 256
-"""Most hosts that are asked at the same time."""
+MOST_TESTS, MOST_OF_PORT = 256, 16
+"""Most hosts that are asked at the same time: for all ports, and for the hosts of one port, which
+may claim to be any host."""
 ADDRESSES = 4
 """Most addresses for which a host is asked."""
 
@@ -43,9 +45,13 @@ Host = tuple[int, int]
 
 @dataclass(slots=True)
 class _Test:
-    """A host that is asked on the port of its bindings.  left: probes to send."""
+    """A host that is asked on the port of its bindings.
+
+    claimed_on: the port where it has appeared; left: probes to send.
+    """
 
     port: str
+    claimed_on: str
     left: int = PROBES
 
 
@@ -85,28 +91,38 @@ class Migration:
             del self._seen[next(iter(self._seen))]
         if bound is not None and not dhcp:
             return False
-        if self._is_gone(host, old, changes):
+        if self._is_gone(host, old, port.name, changes):
             return True
         self._bindings.counters["host_elsewhere"] += 1
         return False
 
-    def gives_way(self, owner: Binding, changes: Changes) -> bool:
+    def gives_way(self, owner: Binding, to: str, changes: Changes) -> bool:
         """Whether an address may go to a host on another port, as its owner is gone.
+
+        to: the name of that port.
 
         A server believes a client that repeats the client identifier of another one (option 61,
         DUID), and grants it the address of that one.  So an owner that answers keeps it.
         """
         if not self._state.is_up(owner.port):
             return True
-        return self._is_gone((owner.vid, owner.mac), owner.port, changes)
+        return self._is_gone((owner.vid, owner.mac), owner.port, to, changes)
 
-    def _is_gone(self, host: Host, port: str, changes: Changes) -> bool:
+    def _is_gone(self, host: Host, port: str, claimed_on: str, changes: Changes) -> bool:
         """Whether a host has not answered on a port that is up; else it is asked from now on."""
         if self._is_absent(host, port, changes.at):
             return True
-        if host not in self._tests and len(self._tests) < MOST_TESTS:
-            test = self._tests[host] = _Test(port)
+        if host not in self._tests and self._has_room(claimed_on):
+            test = self._tests[host] = _Test(port, claimed_on)
             self._probe(host, test, changes)
+        return False
+
+    def _has_room(self, port: str) -> bool:
+        """Whether one more host may be asked for the hosts of a port."""
+        there = sum(test.claimed_on == port for test in self._tests.values())
+        if there < MOST_OF_PORT and len(self._tests) < MOST_TESTS:
+            return True
+        self._bindings.counters["host_tests_limit"] += 1
         return False
 
     def granted(self, port: Port, vid: int, mac: int, changes: Changes) -> None:
@@ -117,7 +133,7 @@ class Migration:
 
     def _take_over(self, port: Port, vid: int, mac: int, changes: Changes) -> None:
         """Take over a host whose port on another bridge of this controller is down or gone."""
-        where = self._state.shared.stranded.take((vid, mac), self._state.datapath_id)
+        where = self._state.shared.of(StrandedHosts).take((vid, mac), self._state.datapath_id)
         if where is not None:
             self._bindings.adopt(vid, mac, where, port.name, changes)
 

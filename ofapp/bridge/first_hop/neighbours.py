@@ -22,17 +22,18 @@ from enum import Enum
 from typing import NamedTuple
 
 from ofapp.bridge.effects import ForwardFrame
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Binding, Origin
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
-from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
 from ofapp.bridge.first_hop.bindings.table import is_link_local
 from ofapp.bridge.first_hop.prefixes import Prefixes
-from ofapp.bridge.multicast.address import ANY6, interface_mac6, link_local6
+from ofapp.bridge.packet.address import ANY6, interface_mac6, link_local6
 from ofapp.bridge.packet.neighbour import probe_reachability, resolve
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.ports.sending import sent
+from ofapp.bridge.relay.sending import sent
 from ofapp.bridge.state import BridgeState
+from ofapp.common.deadlines import Deadlines
 
 LIFETIME = 3600.0
 """Seconds after which the host of a binding is asked whether it still uses the address."""
@@ -133,7 +134,7 @@ class NeighbourBindings:
         test = self._tests.get(key)
         if test is not None:
             return self._claim_tested(key, test, claimant, held, changes)
-        old = self._bindings.table.owner(claimant.vid, octets)
+        old = self._bindings.table.owner(claimant.vid, octets, (claimant.port, claimant.mac))
         if old is None:
             return self._claim_free(key, claimant, changes)
         if (old.port, old.mac) == (claimant.port, claimant.mac):
@@ -264,7 +265,7 @@ class NeighbourBindings:
         test = self._tests.get((claimant.vid, octets))
         if test is not None and test.owner is None:
             return test.claimant == claimant
-        old = self._bindings.table.owner(claimant.vid, octets)
+        old = self._bindings.table.owner(claimant.vid, octets, (claimant.port, claimant.mac))
         return old is not None and (old.port, old.mac) == (claimant.port, claimant.mac)
 
     def end(self, old: Binding, changes: Changes) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from math import inf
 from typing import Any
 
-from ofapp.bridge.effects import Effect, SetBoundHost
+from ofapp.bridge.effects import Effect, SetAccess
+from ofapp.bridge.effects.content import BoundAddress, BoundHost
 from ofapp.bridge.first_hop.binding import (
     Binding,
-    BoundAddress,
-    BoundHost,
     DhcpRequest,
     FullLimit,
     GuardedPort,
@@ -23,10 +23,13 @@ from ofapp.bridge.first_hop.binding import (
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
 from ofapp.bridge.first_hop.bindings.stored import restored, rows
+from ofapp.bridge.first_hop.bindings.table import PortHost
+from ofapp.bridge.first_hop.dhcp.host_names import HostNames
+from ofapp.bridge.first_hop.guarded import GuardedPorts
 from ofapp.bridge.first_hop.params import BridgeParams
 from ofapp.bridge.first_hop.problems import problems as first_hop_problems
 from ofapp.bridge.first_hop.receive import Receiver
-from ofapp.bridge.first_hop.stranded import Stranded
+from ofapp.bridge.first_hop.stranded import Stranded, StrandedHosts
 from ofapp.bridge.params.params import BridgeParams as AllParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
@@ -49,11 +52,11 @@ class FirstHop(Protocol[BridgeParams]):
         super().__init__(state)
         self._bindings = Bindings(state)
         self._table = self._bindings.table
-        self._prober = prober(state.datapath_id)
-        self._receiver = Receiver(self._bindings, state, self._prober)
+        self._stranded = state.shared.of(StrandedHosts)
+        self._guarded = GuardedPorts(state, self._table)
+        self._receiver = Receiver(self._bindings, state, self._guarded.prober)
         self._seen = 0.0  # the protocol's time of the last input
         self._names: dict[int, str] = {}
-        self._snoops: tuple[AllParams, bool] | None = None
 
     # Ports
 
@@ -64,7 +67,7 @@ class FirstHop(Protocol[BridgeParams]):
             name = self._names.get(port.number)
             if self._state.usable(port):
                 hosts = self._table.hosts(port.name)
-                self._state.shared.stranded.drop(self._state.datapath_id, hosts)
+                self._stranded.drop(self._state.datapath_id, hosts)
             elif name is not None:
                 self._lose(name, port.number, changes)
             if name == port.name:
@@ -72,7 +75,7 @@ class FirstHop(Protocol[BridgeParams]):
             self._names[port.number] = port.name
             if name is not None:
                 self._bindings.rename(name, port.name, changes)
-            if self._guards(port.name, port.number):
+            if self._guarded.has(port.name, port.number):
                 changes.hosts_of(port.name, self._table)
         return self._effects(changes)
 
@@ -83,9 +86,9 @@ class FirstHop(Protocol[BridgeParams]):
             name = self._names.pop(number, None)
             if name is None:
                 continue
-            if self._guards(name, number):
+            if self._guarded.has(name, number):
                 for vid, mac in self._table.hosts(name):
-                    removed.append(SetBoundHost(BoundHost(number, vid, mac, ())))
+                    removed.append(BoundHost(number, vid, mac, ()))
             self._lose(name, number, changes)
             self._receiver.refusals.forget(name)
         return removed + self._effects(changes)
@@ -96,6 +99,21 @@ class FirstHop(Protocol[BridgeParams]):
         self._receiver.migration.lose(name, changes)
         self._receiver.neighbours.lose(name, changes)
         self._strand(name)
+
+    def set_access(self, access: SetAccess, now: float) -> list[Effect]:
+        """Have the bindings of a host that may not use its port any more end after the grace.
+
+        A host that is authorised again until then keeps them: it may not know of the interruption,
+        and so not ask its DHCP server again.
+        """
+        port, changes = self._state.ports.get(access.port), self._changes(now)
+        for binding in () if port is None else self._table.on(port.name):
+            if binding.origin.dynamic and access.mac in (None, binding.mac):
+                due = binding.expires
+                if access.grace is not None:
+                    due = min(inf if due is None else due, changes.at + access.grace)
+                self._bindings.postpone(binding, due)
+        return self._effects(changes)
 
     def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
         """Apply other limits; the bridge has the switch programmed again in any case."""
@@ -153,7 +171,7 @@ class FirstHop(Protocol[BridgeParams]):
     def pause(self, now: float) -> None:
         """Pause while the switch is disconnected: leases that are renewed meanwhile are not seen.
 
-        So no binding ends because the controller was away.
+        So no binding ends because the controller was disconnected.
         """
         self._clock.pause(now)
 
@@ -170,33 +188,11 @@ class FirstHop(Protocol[BridgeParams]):
 
     def desired(self, params: AllParams) -> tuple[BoundHost, ...]:
         """The hosts with bindings that are on guarded ports."""
-        table, hosts = self._table, list[BoundHost]()
-        for name in table.ports():
-            port = self._state.ports.named(name)
-            if port is None or not params.port(name, port.number).first_hop.guards:
-                continue
-            for vid, mac in table.hosts(name):
-                hosts.append(BoundHost(port.number, vid, mac, table.on_port(name, vid, mac)))
-        return tuple(hosts)
+        return self._guarded.hosts(params)
 
     def desired_port(self, port: Port, params: AllParams) -> GuardedPort | None:
         """Return the checks of a port's frames; None for nothing."""
-        its_params = params.port(port.name, port.number)
-        checked, snooping = its_params.first_hop, self._any_snooped(params)
-        watched = snooping and (checked.dhcp_server or checked.router)
-        if not (checked.checks or watched):
-            return None
-        return GuardedPort(
-            source_guard=checked.source_guard,
-            arp=checked.arp_inspection,
-            nd=checked.nd_inspection,
-            dhcp_server=checked.dhcp_server,
-            router=checked.router,
-            report_only=its_params.trust == "learn",
-            pass_when_away=params.first_hop.when_away == "pass",
-            watched=watched,
-            prober=self._prober,
-        )
+        return self._guarded.checks(port, params)
 
     def problems(self, now: float) -> Iterator[Problem]:
         """Limits that are reached, and claims that were refused lately."""
@@ -223,13 +219,13 @@ class FirstHop(Protocol[BridgeParams]):
         bindings = [*rows(portions.of(list(self._table)), self._seen)]
         return {"bindings": bindings, "prefixes": self._receiver.prefixes.rows(self._seen)}
 
-    def restore(self, data: Any) -> list[str]:
+    def restore(self, data: Any, portions: Portions = AT_ONCE) -> list[str]:
         """Restore a dump before any port is present, and wait for `go_on`.
 
         passed: the seconds since the dump.
         """
         self._bindings.clock, self._seen = PausableTime(paused=0.0), 0.0
-        faults = restored(data, self._bindings)
+        faults = restored(data, self._bindings, portions)
         for name in self._table.ports():
             self._strand(name)
         self._receiver.prefixes.restore(data.get("prefixes"), float(data["passed"]))
@@ -250,16 +246,19 @@ class FirstHop(Protocol[BridgeParams]):
         """All bindings; changes meanwhile are safe."""
         return iter(self._table)
 
-    def binding(self, vid: int, address: BoundAddress) -> Binding | None:
-        """The binding of exactly this address or prefix."""
-        return self._table.get(vid, address)
+    def bindings_of(self, vid: int, address: BoundAddress) -> tuple[Binding, ...]:
+        """The bindings of exactly this address or prefix; several if hosts share it."""
+        return self._table.all_of(vid, address)
 
     def having(self, address: bytes) -> Iterable[Binding]:
-        """The bindings with this address, or with a prefix that has it; one for each VLAN."""
-        found: dict[int, Binding] = {}
+        """The bindings with this address, or with a prefix that has it: the longest in each VLAN.
+
+        Hosts that share an address have one each.
+        """
+        longest: dict[int, BoundAddress] = {}
         for binding in self._table.having(address):
-            found.setdefault(binding.vid, binding)
-        return found.values()
+            if longest.setdefault(binding.vid, binding.address) == binding.address:
+                yield binding
 
     def of_host(self, vid: int, mac: int) -> Iterable[Binding]:
         """The bindings of a host."""
@@ -280,6 +279,11 @@ class FirstHop(Protocol[BridgeParams]):
             if port is not None:
                 yield DhcpRequest(port.name, *each[1:])
 
+    @property
+    def host_names(self) -> HostNames:
+        """The names that hosts gave themselves in DHCP requests."""
+        return self._receiver.leases.dhcp.names
+
     def ended(self, mac: int) -> Iterable[Binding]:
         """Bindings of a host whose lease or lifetime ended, the latest first; the last few."""
         return self._bindings.ended.get(mac, ())
@@ -290,35 +294,51 @@ class FirstHop(Protocol[BridgeParams]):
 
     def would_refuse(self, params: AllParams) -> list[UnboundHost]:
         """The present hosts that would be cut off by other parameters, which guard their port."""
-        ports = [port for port in self._state.ports if self._would_guard(port, params)]
-        names = {port.number: port.name for port in ports}
-        if not names:
-            return []
-        entries = [(vid, mac, entry.port) for vid, mac, entry in self._state.learning.fdb]
-        return [
-            UnboundHost(names[port], vid, mac)
-            for vid, mac, port in entries
-            if port in names and not self._table.on_port(names[port], vid, mac)
-        ]
-
-    def _would_guard(self, port: Port, params: AllParams) -> bool:
-        return _enforces(params, port) and not _enforces(self._state.params, port)
+        return self._guarded.would_refuse(params)
 
     # Changes
 
     def add(
-        self, port: str, vid: int, mac: int, address: BoundAddress, origin: Origin, now: float
+        self,
+        port: str,
+        vid: int,
+        mac: int,
+        address: BoundAddress,
+        origin: Origin,
+        now: float,
+        shared: bool = False,
     ) -> list[Effect]:
-        """Add a binding of a user; InputError."""
+        """Add a binding of a user.  Raises InputError."""
         changes = self._changes(now)
-        self._bindings.add(Binding(port, vid, mac, address, origin), changes)
+        self._bindings.add(Binding(port, vid, mac, address, origin, shared=shared), changes)
         return self._effects(changes)
 
-    def remove(self, vid: int, address: BoundAddress, now: float) -> list[Effect]:
-        """Remove a binding of any origin; InputError."""
+    def remove(
+        self,
+        vid: int,
+        address: BoundAddress,
+        now: float,
+        hosts: Collection[PortHost] | None = None,
+    ) -> list[Effect]:
+        """Remove the bindings of an address, of any origin.  Raises InputError.
+
+        hosts: ports and MAC addresses of the hosts that lose it; None for all hosts.
+        """
         changes = self._changes(now)
-        self._bindings.remove(vid, address, changes)
+        self._bindings.remove(vid, address, changes, hosts)
         return self._effects(changes)
+
+    def appear(self, number: int, vid: int, mac: int, now: float) -> list[Effect]:
+        """Act as if a host had sent a frame on a port: its bindings may move there."""
+        changes, port = self._changes(now), self._state.ports.get(number)
+        if port is not None and self._guarded.has(port.name, number):
+            self._receiver.migration.admits(port, vid, mac, changes)
+        return self._effects(changes)
+
+    def refuses(self, number: int, vid: int, mac: int) -> bool:
+        """Whether frames of a host on a port are dropped, as it has no binding there."""
+        port = self._state.ports.get(number)
+        return port is not None and self._guarded.refuses(port, vid, mac)
 
     def clear_refused(self) -> None:
         """Forget what was refused."""
@@ -326,7 +346,7 @@ class FirstHop(Protocol[BridgeParams]):
 
     def leave(self) -> None:
         """Forget what other bridges know of this one, which is forgotten."""
-        self._state.shared.stranded.leave(self._state.datapath_id)
+        self._stranded.leave(self._state.datapath_id)
 
     # Inside
 
@@ -337,7 +357,7 @@ class FirstHop(Protocol[BridgeParams]):
     def _strand(self, name: str) -> None:
         """Let other bridges know the hosts of a port that is down or gone."""
         hosts, where = self._table.hosts(name), Stranded(self._bindings, self._state.name, name)
-        self._state.shared.stranded.put(self._state.datapath_id, hosts, where)
+        self._stranded.put(self._state.datapath_id, hosts, where)
 
     def _changes(self, now: float) -> Changes:
         self._seen = self._clock.at(now)
@@ -348,36 +368,4 @@ class FirstHop(Protocol[BridgeParams]):
         return changes
 
     def _effects(self, changes: Changes) -> list[Effect]:
-        return changes.effects(self._table, self._guarded)
-
-    def _guarded(self, name: str) -> int | None:
-        """The number of a port that is guarded and present."""
-        port = self._state.ports.named(name)
-        return port.number if port is not None and self._guards(name, port.number) else None
-
-    def _guards(self, name: str, number: int) -> bool:
-        return self._state.params.port(name, number).first_hop.guards
-
-    def _any_snooped(self, params: AllParams) -> bool:
-        """Whether hosts of any port are guarded, present or not.
-
-        So the flows of the other ports do not change with the first guest that comes.
-        """
-        if self._snoops is None or self._snoops[0] is not params:
-            ports = (*params.ports.values(), *params.numbered.values())
-            self._snoops = params, any(port.first_hop.guards for port in ports)
-        return self._snoops[1]
-
-
-def prober(datapath_id: int) -> int:
-    """The MAC address of a bridge's probes: locally administered, and another one on each bridge.
-
-    So an answer that passes several bridges on its way is taken by the bridge that has asked.
-    """
-    return 0x0E << 40 | datapath_id & 0xFF_FFFF_FFFF
-
-
-def _enforces(params: AllParams, port: Port) -> bool:
-    """Whether frames of hosts without a binding are dropped."""
-    its_params = params.port(port.name, port.number)
-    return its_params.first_hop.source_guard != "off" and its_params.trust != "learn"
+        return changes.effects(self._table, self._guarded.number)

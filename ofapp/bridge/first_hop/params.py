@@ -12,8 +12,12 @@ from typing import Annotated, Literal
 from annotated_types import Interval
 from typing_extensions import Doc
 
+from ofapp.bridge.first_hop.ethertypes import FORM
+
 MAX_BINDINGS = 65_536
 """Most bindings of one bridge."""
+MAX_SHARING = 256
+"""Most hosts that share an address."""
 
 _Bindings = Interval(ge=1, le=MAX_BINDINGS)
 
@@ -73,6 +77,15 @@ class PortParams:
             " of multicast routers: IGMP and MLD queries, PIM, multicast router discovery."
         ),
     ] = True
+    ethertypes: Annotated[
+        str,
+        FORM,
+        Doc(
+            "EtherTypes that hosts may send, behind a VLAN tag if there is one: all; ip for ARP,"
+            " RARP, IPv4 and IPv6; or names and numbers, as ip,pppoe,0x88b5. Frames with an LLC"
+            " header are llc, and guards of sources and of servers or routers refuse them anyway."
+        ),
+    ] = "all"
     max_bindings: Annotated[
         int,
         _Bindings,
@@ -87,4 +100,5 @@ class PortParams:
     @property
     def checks(self) -> bool:
         """Whether any frame that comes in by the port is checked."""
-        return self.guards or not (self.dhcp_server and self.router)
+        typed = self.ethertypes != "all"
+        return self.guards or typed or not (self.dhcp_server and self.router)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ofapp.bridge.first_hop.binding import BoundAddress
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.first_hop.bindings.stored import GRACE
 from ofapp.bridge.packet.neighbour import Prefix
 

@@ -24,7 +24,7 @@ REFUSED = ProblemKind(
     "bindings.refused",
     WARNING,
     "Hosts behind a port claim addresses or roles that they do not have; their frames are dropped.",
-    "See what is claimed; `ofapp binding add` allows an address.",
+    "See what is claimed; `ofapp binding add BRIDGE MAC ADDRESS --port PORT` allows an address.",
     "No such frame has come for five minutes.",
     "ofapp binding refused {bridge}",
 )
@@ -49,5 +49,5 @@ def problems(
             latest.setdefault(claim.port, claim)
     for port, samples in claims.items():
         what = latest[port].claim
-        text = f"port {port}: {samples} samples of refused frames; the last claims {what}"
+        text = f"port {port}: frames are refused (samples: {samples}); the last claims {what}"
         yield REFUSED.at(text, subject=port, data={"port_name": port, "samples": samples})

@@ -9,6 +9,7 @@ from ofapp.bridge.effects import ForwardFrame
 from ofapp.bridge.first_hop.binding import Binding, Refused
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
+from ofapp.bridge.first_hop.ethertypes import admitted
 from ofapp.bridge.first_hop.leases import Leases
 from ofapp.bridge.first_hop.migration import Migration
 from ofapp.bridge.first_hop.neighbours import Claimant, Fate, NeighbourBindings, Verdict, inspects
@@ -16,8 +17,9 @@ from ofapp.bridge.first_hop.prefixes import Prefixes
 from ofapp.bridge.first_hop.refused.claim import Claim, read_claim
 from ofapp.bridge.first_hop.refused.refusals import Refusals
 from ofapp.bridge.mac import is_group
-from ofapp.bridge.multicast.address import ANY6
+from ofapp.bridge.packet.address import ANY6
 from ofapp.bridge.packet.arp import read_arp
+from ofapp.bridge.packet.ethernet import frame_vid
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.neighbour import (
     ADVERTISEMENT,
@@ -26,7 +28,6 @@ from ofapp.bridge.packet.neighbour import (
     read_neighbour,
 )
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.ports.sending import frame_vid
 from ofapp.bridge.state import BridgeState
 
 Handler = Callable[[Port, bytes, Changes], None]
@@ -47,15 +48,6 @@ class Receiver:
         self.migration = Migration(bindings, state, prober)
         self.leases = Leases(bindings, self.neighbours, self.migration, state)
         self.refusals = Refusals()
-        self.handlers: Mapping[str, Handler] = {
-            "dhcp": self._ask_server,
-            "dhcp_server": self.leases.from_server,
-            "nd": self._solicit,
-            "nd_trusted": self._claim_trusted,
-            "router": self._advertise,
-            "answer": self._answer,
-            "refused": self._refuse,
-        }
         self._bindings = bindings
         self._state = state
 
@@ -65,8 +57,22 @@ class Receiver:
         others = {
             "prefixes_refused": self.prefixes.refused,
             "dhcp_requests_replaced": dhcp.replaced,
+            "host_names_refused": dhcp.names.refused,
         }
         return self._bindings.counters + dhcp.counters + Counter(others)
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What takes frames, by kind.  It is not kept: a bridge that has gone leaves no cycle."""
+        return {
+            "dhcp": self._ask_server,
+            "dhcp_server": self.leases.from_server,
+            "nd": self._solicit,
+            "nd_trusted": self._claim_trusted,
+            "router": self._advertise,
+            "answer": self._answer,
+            "refused": self._refuse,
+        }
 
     def _ask_server(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a message to a DHCP server, which the switch holds."""
@@ -146,7 +152,8 @@ class Receiver:
 
     def _refuse(self, port: Port, frame: bytes, changes: Changes) -> None:
         """Take a sample of what the switch has refused."""
-        claim = read_claim(frame)
+        guard = self._state.params.port(port.name, port.number).first_hop
+        claim = read_claim(frame, admitted(guard.ethertypes))
         if claim is None:
             self._bindings.counters["refused_not_read"] += 1
             return
@@ -161,7 +168,7 @@ class Receiver:
         """Another host's binding of the claimed address."""
         if claim.address is None:
             return None
-        owner = self._bindings.table.owner(claim.vid, claim.address)
+        owner = self._bindings.table.owner(claim.vid, claim.address, (port.name, claim.mac))
         own = owner is not None and (owner.port, owner.mac) == (port.name, claim.mac)
         return None if own else owner
 
@@ -174,7 +181,7 @@ class Receiver:
         """
         refused = Refused(
             *(port.name, claim.vid, claim.mac, claim.kind, claim.address, owner),
-            *(1, changes.now, changes.now, self._only_reports(port), reason),
+            *(1, changes.now, changes.now, self._only_reports(port), reason, claim.ethertype),
         )
         self.refusals.note(refused)
         changes.events += self.refusals.report(port.number, refused)
@@ -191,7 +198,7 @@ class Receiver:
         if address is None or not any(address):
             has_any = self._bindings.table.on_port(*host)
             return Fate.PASS if has_any else ""
-        owner = self._bindings.table.owner(claim.vid, address)
+        owner = self._bindings.table.owner(claim.vid, address, (host.port, host.mac))
         if owner is not None and (owner.port, owner.mac) == (host.port, host.mac):
             return Fate.PASS
         if len(address) != 16 or not inspects(self._state, port):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from ofapp.bridge.effects import SendFrame
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.effects.content import DesiredLag
 from ofapp.bridge.lag.lacp import Actor
 from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
@@ -69,9 +69,14 @@ class AggregationMember:
     distributing: bool = False
 
     @property
+    def unfit(self) -> bool:
+        """Whether it is not to be used, although its link may be up."""
+        return self.port.cut_off or self.port.one_way
+
+    @property
     def link(self) -> bool:
         """Whether it could carry traffic."""
-        return self.port.up and self.port.live and not self.port.cut_off
+        return self.port.up and self.port.live and not self.unfit
 
 
 class Aggregation:
@@ -140,8 +145,9 @@ class Aggregation:
 
     def _negotiated(self, now: float, lacp: PausableTime) -> Mapping[int, tuple[bool, bool]]:
         assert self.negotiation is not None
-        # One that is cut off is removed, so that its partner hears at once that it is not used.
-        there = (m for m in self.members.values() if not m.port.cut_off)
+        # One that is cut off or one-way is removed, so that its partner hears at once that it is
+        # not used.
+        there = (m for m in self.members.values() if not m.unfit)
         links = [(m.port, m.link and now >= m.opens) for m in there]
         self.negotiation.follow(links, lacp.runs, lacp.at(now))
         return self.negotiation.actor.members
@@ -231,6 +237,8 @@ def _state(member: AggregationMember, now: float) -> tuple[str, str]:
         return "down", "The link is down."
     if not member.port.live:
         return "down", "The switch does not report it live: the switch's LACP has not enabled it."
+    if member.port.one_way:
+        return "down", "Its link passes frames in one direction alone: see `ofapp lldp links`."
     if member.port.cut_off:
         return "standby", "It stands by: its switch does not reach most members of the fabric."
     if now < member.opens:

@@ -22,16 +22,6 @@ LAG_CONFLICT = EventKind(
     "Change `lags:` as the message describes.",
     "...",
 )
-LAG_UNNAMED = EventKind(
-    "lag.unnamed",
-    WARNING,
-    "Two ports look like a bond that is not configured.",
-    "Make them an aggregation (`lags:`).",
-    "ports mac",
-)
-LAG_UNNAMED_CLEARED = EventKind(
-    "lag.unnamed.cleared", INFO, "The two ports no longer look like a bond.", fields="ports"
-)
 LAG_ONE_SIDED = EventKind(
     "lag.one-sided",
     WARNING,

@@ -25,7 +25,8 @@ class Negotiation:
     def __init__(
         self, actor: lacp.Actor, number: int, params: LagParams, names: Mapping[int, str]
     ) -> None:
-        """number: of the logical port; names: of the members that the actor knows already."""
+        """number: number of the logical port; names: names of the members that the actor knows
+        already."""
         self.actor = actor
         self._params = params
         self.events: list[Event] = []

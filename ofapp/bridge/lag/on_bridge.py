@@ -11,22 +11,18 @@ confirmed by a barrier, before it opens elsewhere; one that joins waits for `SET
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ofapp.bridge.effects import (
     Barrier,
     Effect,
-    PutPorts,
-    RemovePorts,
     SendFrame,
-    SetLag,
     StateChanged,
 )
-from ofapp.bridge.event import Event
-from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, AggregationMember, numbered
-from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.lag.events import LAG_CONFLICT, LAG_MEMBER_DOWN, LAG_MEMBER_UP
+from ofapp.bridge.effects.content import DesiredLag
+from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, numbered
+from ofapp.bridge.lag.changes import Changes
+from ofapp.bridge.lag.events import LAG_CONFLICT
 from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.problems import problems as lag_problems
@@ -41,32 +37,8 @@ from ofapp.bridge.state import BridgeState
 from ofapp.common.portions import AT_ONCE, Portions
 
 
-@dataclass(slots=True)
-class _Changes:
-    """Effects of a change of the switch's ports, which are collected in any order.
-
-    about: those of the aggregations themselves; gone: numbers of ports that the bridge loses, if it
-    had them; ports: those that are new or have changed; frames: for the partners, which are sent
-    when the datapath has all of this.
-    """
-
-    about: list[Effect] = field(default_factory=list)
-    gone: list[int] = field(default_factory=list)
-    ports: list[Port] = field(default_factory=list)
-    frames: list[Effect] = field(default_factory=list)
-
-    def effects(self) -> list[Effect]:
-        """All of them, in the order in which they must happen."""
-        effects = self.about
-        if self.gone:
-            effects = [*effects, RemovePorts(tuple(self.gone))]
-        if self.ports:
-            effects = [*effects, PutPorts(tuple(self.ports))]
-        return effects + self.frames
-
-
 class Aggregations(Protocol[Mapping[str, LagParams]]):
-    """All aggregations of a bridge.  numbers: of the logical ports, present or not.
+    """All aggregations of a bridge.  numbers: numbers of the logical ports, present or not.
 
     left_out: ports that are not used, since an aggregation has their number or their name.
     clock: LACP's time.
@@ -79,7 +51,6 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def __init__(self, state: BridgeState) -> None:
         super().__init__(state)
         self.numbers: frozenset[int] = frozenset()
-        self.clock = PausableTime()
         # LACP's until the bridge has a LOCAL port, whose address is used then.
         self._address = state.datapath_id & MAC_MASK
         self._wake: float | None = None  # of actors, in their time
@@ -177,10 +148,10 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         """Add or update ports of the switch."""
         return self._put_all(ports, now).effects()
 
-    def _put_all(self, ports: Sequence[Port], now: float) -> _Changes:
+    def _put_all(self, ports: Sequence[Port], now: float) -> Changes:
         if not self._lags:
-            return _Changes(ports=[*ports])
-        changes, touched = _Changes(), dict[str, Aggregation]()
+            return Changes(ports=[*ports])
+        changes, touched = Changes(), dict[str, Aggregation]()
         self._take_address(ports)
         for port in ports:
             self._put(port, now, changes, touched)
@@ -189,7 +160,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
 
     def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
         """Remove ports of the switch."""
-        changes, touched = _Changes(), dict[str, Aggregation]()
+        changes, touched = Changes(), dict[str, Aggregation]()
         for number in numbers:
             lag = self._of.pop(number, None)
             if lag is not None:
@@ -207,10 +178,10 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             return []
         everything, old = self.physical(self._state.ports), dict(self._lags)
         self._take_address(everything)
-        before, changes = dict(self._of), _Changes()
+        before, changes = dict(self._of), Changes()
         self._set(params)
         for removed in (lag for name, lag in old.items() if name not in self._lags):
-            changes.about.append(SetLag(removed.nothing()))
+            changes.about.append(removed.nothing())
             changes.gone.append(removed.number)
             if removed.negotiation is not None:
                 changes.frames += removed.negotiation.end(self.clock.at(now))
@@ -265,7 +236,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         touched = dict[str, Aggregation]()
         for port, frame in frames if self.clock.runs else ():
             lag = self._of.get(port)
-            if lag is None or now < lag.members[port].opens or lag.members[port].port.cut_off:
+            if lag is None or now < lag.members[port].opens or lag.members[port].unfit:
                 continue
             if lag.negotiation is not None:
                 lag.negotiation.hear(port, frame, self.clock.at(now))
@@ -280,7 +251,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def restore(self, data: Any) -> list[str]:
         """Restore a dump before any port is present, and wait for `go_on`.
 
-        Gives the reasons why some aggregations start without it; ValueError.
+        Gives the reasons why some aggregations start without it.  Raises ValueError.
         """
         if not isinstance(data, Mapping):
             raise ValueError("it has no aggregations")  # noqa: TRY004
@@ -295,14 +266,6 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             except ValueError as error:
                 wrong.append(f"{name}: {error}")
         return wrong
-
-    def beat(self, now: float) -> None:
-        """Note that the controller runs."""
-        self.clock.beat(now)
-
-    def pause(self, now: float) -> None:
-        """Pause while the switch is disconnected."""
-        self.clock.pause(now)
 
     def resume(self, now: float) -> None:
         """Wait after the switch has reconnected, until its flows are known."""
@@ -354,7 +317,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         return port.number in self.numbers or port.name in self._lags
 
     def _put(
-        self, port: Port, now: float, changes: _Changes, touched: dict[str, Aggregation]
+        self, port: Port, now: float, changes: Changes, touched: dict[str, Aggregation]
     ) -> None:
         lag, was = self._member_of(port), self._of.get(port.number)
         if was is not None and (was is not lag or self._renamed(was, port)):
@@ -379,7 +342,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def _renamed(self, lag: Aggregation, port: Port) -> bool:
         return lag.members[port.number].port.name != port.name
 
-    def _leave_out(self, port: Port, changes: _Changes) -> None:
+    def _leave_out(self, port: Port, changes: Changes) -> None:
         if self.left_out.get(port.number) != port:
             self.left_out[port.number] = port
             what = "number" if port.number in self.numbers else "name"
@@ -391,51 +354,15 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             changes.about.append(LAG_CONFLICT.event(text, data=data))
 
     def _settled(self, lags: Iterable[Aggregation], now: float) -> list[Effect]:
-        changes = _Changes()
+        changes = Changes()
         self._settle(lags, changes, now)
         return changes.effects()
 
-    def _settle(self, lags: Iterable[Aggregation], changes: _Changes, now: float) -> None:
+    def _settle(self, lags: Iterable[Aggregation], changes: Changes, now: float) -> None:
         """Decide for each of these aggregations once, and collect the effects."""
         for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
-            negotiated = lag.negotiation is not None
-            changes.frames += lag.negotiate(self._address, self.clock.at(now))
-            if negotiated and lag.negotiation is None:
-                changes.about.append(StateChanged("lacp"))
-            for member, used in lag.decide(now, self.clock):
-                changes.about.append(_member_event(lag, member, used))
-            desired, port = lag.desired(), lag.logical()
-            opened = {*desired.collecting} - {*lag.programmed.collecting}
-            if desired != lag.programmed:
-                lag.programmed = desired
-                changes.about.append(SetLag(desired))
-            self._negotiated(lag, bool(opened), changes)
-            if port is None and lag.reported is not None:
-                changes.gone.append(lag.number)
-            elif port is not None and port != lag.reported:
-                changes.ports.append(port)
-            lag.reported = port
+            changes.decide(lag, self._address, self.clock, now)
         wakeups = [lag.next_wakeup(now) for lag in self._lags.values()]
         self._due = min((due for due in wakeups if due is not None), default=None)
         wakeups = [negotiation.actor.next_wakeup() for negotiation in self._negotiations()]
         self._wake = min((wake for wake in wakeups if wake is not None), default=None)
-
-    def _negotiated(self, lag: Aggregation, opened: bool, changes: _Changes) -> None:
-        """Collect the events and frames of LACP; opened: an LACPDU may say that a member collects,
-        so the switch has to collect before."""
-        if lag.negotiation is None:
-            return
-        changes.about += lag.negotiation.take_events()
-        if lag.negotiation.moved():
-            changes.about.append(StateChanged("lacp"))
-        frames = lag.negotiation.take_frames()
-        if frames and self.clock.runs:  # else it is sent after `go_on`
-            changes.frames += [Barrier(), *frames] if opened else frames
-
-
-def _member_event(lag: Aggregation, member: AggregationMember, used: bool) -> Event:
-    name, links = member.port.name, sum(m.distributing for m in lag.members.values())
-    what = "carries traffic" if used else "carries no traffic any more"
-    text = f"member {name} of {lag.name} {what}: {links} of {len(lag.params.members)} do"
-    data = {"lag": lag.name, "member": name, "links": links}
-    return (LAG_MEMBER_UP if used else LAG_MEMBER_DOWN).event(text, lag.number, data)

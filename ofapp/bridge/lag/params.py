@@ -56,8 +56,8 @@ class LagParams:
         Doc(
             "How often the partner is asked to send: slow is each 30 s, fast is each second. A"
             " member that is silent alone is given up after 90 s, or 3 s with fast. A partner that"
-            " asks for fast itself gives all members up when the controller is away for 3 s: 18 s"
-            " away cost 15.8 s of frames; a cluster's takeover cost none in 33 of 35 trials."
+            " asks for fast itself gives all members up when the controller is disconnected for"
+            " 3 s; 18 s cost 15.8 s of frames; a cluster's takeover cost none in 33 of 35 trials."
         ),
     ] = "slow"
     hash: Annotated[
@@ -65,7 +65,9 @@ class LagParams:
         Doc("The header fields of a frame that choose the member it leaves by."),
     ] = "layer2+3"
     min_links: Annotated[
-        int, _Links, Doc("With fewer members in use the aggregation is down: 1 to 8.")
+        int,
+        _Links,
+        Doc("Minimum number of members in use, 1 to 8; with fewer the aggregation is down."),
     ] = 1
     max_links: Annotated[
         int, _Links, Doc("Most members in use; the others are on standby: 1 to 8.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.event import ERROR, WARNING
-from ofapp.bridge.lag.status import LagStatus, MemberStatus
+from ofapp.bridge.lag.status import LagStatus, MemberStatus, PartyStatus
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.problem import Problem, ProblemKind
 
@@ -30,6 +30,15 @@ MEMBER = ProblemKind(
     "ofapp lag show {bridge} {lag}",
     NEGOTIATION,
 )
+HALF_OPEN = ProblemKind(
+    "lag.half-open",
+    ERROR,
+    "A member of an aggregation sends, and its partner does not receive there: frames are lost.",
+    "See the aggregation at the other end of the member's cable.",
+    "The partner receives on the member, or the member does not send.",
+    "ofapp lag show {bridge} {lag}",
+    NEGOTIATION,
+)
 CONFLICT = ProblemKind(
     "lag.conflict",
     ERROR,
@@ -51,11 +60,20 @@ def problems(lags: Iterable[LagStatus], left_out: Iterable[Port]) -> Iterator[Pr
         for member in lag.members:
             if not member.distributing and member.state not in SPARE:
                 yield _member(lag, member)
+            elif member.distributing and _is_deaf(member.partner):
+                text = f"member {member.name} of {lag.name} sends, and its partner does not receive"
+                data = {"lag": lag.name, "member": member.name}
+                yield HALF_OPEN.at(text, member.number, member.name, data)
     for port in left_out:
         text = (
             f"port {port.name} ({port.number}) is not used: an aggregation has its name or number"
         )
         yield CONFLICT.at(text, subject=port.name, data={"port_name": port.name})
+
+
+def _is_deaf(partner: PartyStatus | None) -> bool:
+    """Whether the partner of a member says that it does not receive there."""
+    return partner is not None and "collecting" not in partner.state
 
 
 def _member(lag: LagStatus, member: MemberStatus) -> Problem:

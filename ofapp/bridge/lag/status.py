@@ -70,7 +70,7 @@ class MemberStatus:
 class LagStatus:
     """One aggregation.
 
-    number: of its logical port, present or not.
+    number: number of its logical port, present or not.
     lacp, hash: as configured; up: enough members carry traffic; speed_mbps: their sum.
     system, key: as sent to the partner; partner: None while none sends LACP.  All three are None
     for a static aggregation.

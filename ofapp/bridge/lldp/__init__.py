@@ -6,7 +6,8 @@
     pdu           frames: made, and read as 9.2.7.7 wants it
     transmit      when an agent sends (9.2.8, 9.2.10)
     receive       the neighbours of a port, and how long each is remembered (9.2.9)
-    agent         a port's agent, from both
+    hearing       whether the neighbours of a port hear it
+    agent         a port's agent, from these
     agents        the interface: all agents of a bridge
     own           how the bridges of one controller distinguish each other's frames from copies
     status        the state, for an API

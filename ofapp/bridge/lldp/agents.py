@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from itertools import islice
 
 from ofapp.bridge.effects import Effect, SetTrap
 from ofapp.bridge.lldp.agent import Agent
-from ofapp.bridge.lldp.information import Information, Local, System
+from ofapp.bridge.lldp.information import Identifier, Information, Local, System
 from ofapp.bridge.lldp.own import OwnAgents, Relative, Sender
 from ofapp.bridge.lldp.transmit import REINIT_DELAY
+from ofapp.common.deadlines import Deadlines
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class AgentStatus:
     number: OpenFlow's; of a member, not of its aggregation; link: see
     `PortParams`; crowded: there are more neighbours than are remembered; sent: serial numbers of
     its last frames.
+    heard: whether its neighbours hear it, None while that is not known (`hearing`).
     """
 
     number: int
@@ -49,6 +51,7 @@ class AgentStatus:
     counters: Mapping[str, int]
     neighbours: tuple[NeighbourStatus, ...]
     sent: tuple[int, ...] = ()
+    heard: bool | None = None
 
 
 def agent_status(agent: Agent, now: float) -> AgentStatus:
@@ -71,6 +74,7 @@ def agent_status(agent: Agent, now: float) -> AgentStatus:
             for known in agent.neighbours(now)
         ),
         sent=agent.sent(),
+        heard=agent.heard(),
     )
 
 
@@ -81,13 +85,18 @@ PORTION = 64
 
 
 class Agents:
-    """All agents of one bridge.  own: for recognising frames of this controller's bridges."""
+    """All agents of one bridge.
+
+    inner: the ports that are marked as links, or with another bridge of this controller behind.
+    """
 
     def __init__(self, own: OwnAgents) -> None:
+        """own: for recognising frames of this controller's bridges."""
+        self.inner: set[int] = set()
         self._own = own
         self._agents: dict[int, Agent] = {}
         self._system: System | None = None
-        self._heap: list[tuple[float, int]] = []
+        self._deadlines: Deadlines[int] = Deadlines()
         self._known = 0
         self._resting: dict[int, float] = {}
         self._away = False
@@ -103,6 +112,18 @@ class Agents:
     def status(self, now: float) -> tuple[AgentStatus, ...]:
         """The status of each agent, by port number."""
         return tuple(agent_status(self._agents[port], now) for port in self.ports)
+
+    def chassis(self, port: int) -> Identifier | None:
+        """The chassis ID of the only neighbour of a port; None for none and for several."""
+        agent = self._agents.get(port)
+        return None if agent is None else agent.chassis()
+
+    def returned(self, now: float) -> list[tuple[int, int]]:
+        """Pairs of this bridge's ports: one that has sent, and one that has heard, a frame.
+
+        The second one is the same port if the frame came back there.
+        """
+        return [pair for agent in self._agents.values() for pair in agent.heard_own(now)]
 
     # What happens
 
@@ -169,25 +190,17 @@ class Agents:
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         effects: list[Effect] = []
-        left = PORTION
-        while left and self._heap and self._heap[0][0] <= now and not self._away:
-            when, number = heappop(self._heap)
-            agent = self._agents.get(number)
-            if agent is not None and agent.wake == when:
-                agent.wake = None
-                effects += self._update(agent, agent.tick(now))
-                left -= 1
+        due = () if self._away else self._deadlines.expired(now)
+        for agent in map(self._agents.__getitem__, islice(due, PORTION)):
+            effects += self._update(agent, agent.tick(now))
         return effects
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
-        heap = self._heap
-        while heap and not self._counts(*heap[0]):
-            heappop(heap)
-        return heap[0][0] if heap and not self._away else None
+        return None if self._away else self._deadlines.next()
 
     def pause(self) -> None:
-        """The switch is away: nothing is said or heard, and what was said counts no more."""
+        """Pause while the switch is disconnected: frames sent before count no more."""
         self._away = True
         if self._system is not None:
             for number in self._agents:
@@ -205,23 +218,15 @@ class Agents:
 
     def _drop(self, agent: Agent) -> list[Effect]:
         self._update(agent, [])
-        agent.wake = None
+        self._deadlines.set(agent.local.number, None)
+        self.inner.discard(agent.local.number)
         del self._agents[agent.local.number]
         return [SetTrap("lldp", agent.local.number, False)]
 
     def _update(self, agent: Agent, effects: list[Effect]) -> list[Effect]:
-        """Update the timer and the neighbour count after an agent has handled something."""
+        """Update what follows from an agent after it has handled something."""
+        (self.inner.add if agent.leads_to_own() else self.inner.discard)(agent.local.number)
         self._known += agent.known() - agent.counted
         agent.counted = agent.known()
-        due = agent.due()
-        if due is not None and due != agent.wake:
-            heappush(self._heap, (due, agent.local.number))
-            if len(self._heap) > 4 * len(self._agents) + 64:
-                self._heap = [entry for entry in self._heap if self._counts(*entry)]
-                heapify(self._heap)
-        agent.wake = due
+        self._deadlines.set(agent.local.number, agent.due())
         return effects
-
-    def _counts(self, when: float, number: int) -> bool:
-        agent = self._agents.get(number)
-        return agent is not None and agent.wake == when

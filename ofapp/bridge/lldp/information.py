@@ -94,6 +94,7 @@ class Local:
 
     number: OpenFlow's; mac: the source of its frames; up: its link is; link: see `PortParams`.
     pvid, vlans: None and none on a port that passes frames as they are.
+    one_way: see `PortParams`.
     """
 
     number: int
@@ -103,6 +104,7 @@ class Local:
     link: bool
     pvid: int | None = None
     vlans: tuple[VlanName, ...] = ()
+    one_way: str = "warn"
 
 
 def text_of(octets: bytes) -> str:

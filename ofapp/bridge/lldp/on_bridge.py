@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from ofapp.bridge.effects import Effect, SetTrap
 from ofapp.bridge.lldp import Agents, AgentStatus, Local, System
 from ofapp.bridge.lldp import BridgeParams as LldpParams
-from ofapp.bridge.lldp.information import VlanName
+from ofapp.bridge.lldp.information import Identifier, VlanName
+from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
@@ -30,7 +31,8 @@ class LldpOnBridge(Protocol[LldpParams]):
 
     def __init__(self, state: BridgeState) -> None:
         super().__init__(state)
-        self._agents = Agents(state.shared.agents)
+        self._agents = Agents(state.shared.of(OwnAgents))
+        state.inner_ports[self.name] = self._agents.inner
         self._ports: dict[int, Port] = {}
 
     def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
@@ -44,7 +46,7 @@ class LldpOnBridge(Protocol[LldpParams]):
         return effects + self._put(ports, now)
 
     def _put(self, ports: Sequence[Port], now: float) -> list[Effect]:
-        local = {port.number: _local(self._state.params, port) for port in ports}
+        local = {port.number: local_of(self._state.params, port) for port in ports}
         silent = [number for number, sends in local.items() if sends is None]
         sending = [*filter(None, local.values())]
         return [*self._agents.remove(silent, now), *self._agents.put(sending, now)]
@@ -92,16 +94,24 @@ class LldpOnBridge(Protocol[LldpParams]):
         """The status of each port of the switch where it runs."""
         return self._agents.status(now)
 
+    def returned(self, now: float) -> list[tuple[int, int]]:
+        """The switch's ports by which frames left and came back, as (sent, heard)."""
+        return self._agents.returned(now)
+
+    def chassis(self, port: int) -> Identifier | None:
+        """The chassis ID of the only neighbour of a port; None for none and for several."""
+        return self._agents.chassis(port)
+
     def desired(self, params: BridgeParams) -> tuple[SetTrap, ...]:
         """The traps of the ports of the switch whose LLDP goes to the controller."""
         numbers: Iterable[int] = self._agents.ports
         if params is not self._state.params:
             ports = self._ports.values()
-            numbers = sorted(port.number for port in ports if _local(params, port) is not None)
+            numbers = sorted(port.number for port in ports if local_of(params, port) is not None)
         return tuple(SetTrap(self.name, number, True) for number in numbers)
 
 
-def _local(params: BridgeParams, port: Port) -> Local | None:
+def local_of(params: BridgeParams, port: Port) -> Local | None:
     """Return the information that a port sends; None if LLDP is disabled there.
 
     A port that is shut down does not send, nor does the destination of a mirror.
@@ -120,4 +130,4 @@ def _local(params: BridgeParams, port: Port) -> Local | None:
         names = sorted(params.vlan_names.items())
         vlans = tuple(VlanName(vid, name) for vid, name in names if port_params.vlans.has(vid))
     about = port.number, port.name, port.mac, port.up, port_params.lldp.link
-    return Local(*about, pvid, vlans[:MOST_VLANS])
+    return Local(*about, pvid, vlans[:MOST_VLANS], port_params.lldp.one_way)

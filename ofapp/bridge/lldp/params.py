@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Interval, Unit
 from typing_extensions import Doc
@@ -63,3 +63,12 @@ class PortParams:
             " map."
         ),
     ] = False
+    one_way: Annotated[
+        Literal["off", "warn", "hold"],
+        Doc(
+            "What to do where a neighbour of this controller or its cluster does not hear this"
+            " port: nothing, warn, or close the port, which opens when it is heard again. It is"
+            " closed only if the port at the other end has `hold`, too. Use `hold` on ports that"
+            " lead to switches of yours, not on ports with hosts."
+        ),
+    ] = "warn"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ofapp.bridge.lldp import tlv
+from ofapp.bridge.lldp import hearing, tlv
+from ofapp.bridge.lldp.hearing import HOLD
 from ofapp.bridge.lldp.information import (
     INTERFACE_NAME,
     MAC_CHASSIS,
@@ -23,13 +24,12 @@ from ofapp.bridge.lldp.tlv import Tlv, TlvError, Type
 NEAREST_BRIDGE = bytes.fromhex("0180c200000e")
 """An address that no bridge forwards, TPMRs among them (table 7-1)."""
 ETHERTYPE = b"\x88\xcc"
-HOLD = 4
-"""msgTxHold (9.2.5.6): intervals for which a neighbour remembers this bridge."""
 MOST_OCTETS = 1500
 _HEADER = 14
 _LEAST = 46
 _BRIDGE = 1 << 2
 _END = tlv.tlv(Type.END, b"")
+_LISTING = bytes((hearing.SUBTYPE,))
 _MANDATORY = (Type.CHASSIS_ID, Type.PORT_ID, Type.TTL)
 
 
@@ -42,11 +42,13 @@ class Heard(NamedTuple):
 
     proof: the value of the last TLV of the organization that was asked for, None without one;
     covered: the octets of the LLDPDU before that TLV.
+    listing: the value of its TLV with a list (`hearing`), if that is covered; None without one.
     """
 
     information: Information
     proof: bytes | None
     covered: bytes
+    listing: bytes | None = None
 
 
 def time_to_live(interval: int) -> int:
@@ -112,19 +114,23 @@ def _decode(octets: bytes, oui: bytes, counters: Counter[str]) -> Heard:
         values.append(one.value)
     chassis, port = map(tlv.read_identifier, values[:2])
     known: dict[str, Any] = {"chassis": chassis, "port": port, "ttl": tlv.read_ttl(values[2])}
-    proof, covered, at = None, b"", sum(2 + len(value) for value in values)
+    proof, covered, listing = None, b"", None
+    at = sum(2 + len(value) for value in values)
     if known["ttl"]:  # after zero the rest is ignored (9.2.7.7.1)
         faulty = False
         for one in elements:
             if one.type in _MANDATORY:
                 raise PduError(f"it has two TLVs of type {one.type}")
             if one.type == Type.ORGANIZATION and one.whole and one.value[:3] == oui:
-                proof, covered = one.value, pdu[:at]
+                if one.value[3:4] != _LISTING:
+                    proof, covered = one.value, pdu[:at]
+                elif proof is None:
+                    listing = one.value
             else:
                 faulty |= _take(one, known, counters)
             at += 2 + len(one.value)
         counters["errors"] += faulty
-    return Heard(Information(**known), proof, covered)
+    return Heard(Information(**known), proof, covered, listing)
 
 
 def _take(one: Tlv, known: dict[str, Any], counters: Counter[str]) -> bool:
@@ -148,7 +154,12 @@ def _take(one: Tlv, known: dict[str, Any], counters: Counter[str]) -> bool:
     return False
 
 
-def _identity(system: System, local: Local) -> tuple[bytes, bytes]:
+def identity(system: System, local: Local) -> tuple[Identifier, Identifier]:
+    """The MSAP identifier (3.2.31) of a port."""
     chassis = Identifier(MAC_CHASSIS, system.address.to_bytes(6, "big"))
-    port = Identifier(INTERFACE_NAME, local.name.encode()[: tlv.MAX_TEXT] or b"-")
+    return chassis, Identifier(INTERFACE_NAME, local.name.encode()[: tlv.MAX_TEXT] or b"-")
+
+
+def _identity(system: System, local: Local) -> tuple[bytes, bytes]:
+    chassis, port = identity(system, local)
     return tlv.identifier(Type.CHASSIS_ID, chassis), tlv.identifier(Type.PORT_ID, port)

@@ -115,14 +115,17 @@ def vlan_name(value: VlanName) -> bytes:
 
 
 def read_identifier(value: bytes) -> Identifier:
-    """Decode a chassis or port ID (8.5.2, 8.5.3), a subtype and 1 to 255 octets; TlvError."""
+    """Decode a chassis or port ID (8.5.2, 8.5.3), a subtype and 1 to 255 octets.
+
+    Raises TlvError.
+    """
     if not 2 <= len(value) <= 256:
         raise TlvError(f"an identifier of {len(value) - 1} octets")
     return Identifier(value[0], value[1:])
 
 
 def read_ttl(value: bytes) -> int:
-    """Decode the time to live (8.5.4), in seconds; TlvError."""
+    """Decode the time to live (8.5.4), in seconds.  Raises TlvError."""
     if len(value) < 2:
         raise TlvError("a time to live of less than two octets")
     return value[0] << 8 | value[1]
@@ -135,7 +138,7 @@ def _text(value: bytes) -> str:
 
 
 def read_basic(type_: int, value: bytes, known: dict[str, Any]) -> None:
-    """Put the content of an optional basic TLV (8.5.5 to 8.5.9) into `known`; TlvError.
+    """Put the content of an optional basic TLV (8.5.5 to 8.5.9) into `known`.  Raises TlvError.
 
     The first one of a type counts, except that there may be several management addresses.
     """
@@ -157,7 +160,7 @@ def read_basic(type_: int, value: bytes, known: dict[str, Any]) -> None:
 
 
 def read_8021(value: bytes, known: dict[str, Any]) -> bool:
-    """The same for a TLV of 802.1; False for one that is not understood here; TlvError."""
+    """The same for a TLV of 802.1; False for one that is not understood here.  Raises TlvError."""
     subtype, octets = value[3], value[4:]
     if subtype == PORT_VLAN_ID:
         if len(octets) != 2:

@@ -8,23 +8,8 @@ No object refers to its owner: a group, say, gets the `Scope` with each call, an
 the datapath's entries may differ now.
 """
 
-from ofapp.bridge.multicast.address import (
-    Family,
-    always_floods,
-    family_of,
-    is_mac_group,
-    parse,
-    parse_group,
-    text,
-)
-from ofapp.bridge.multicast.effects import (
-    Effect,
-    ForwardTo,
-    RemoveGroup,
-    SendFrame,
-    SetGroup,
-    SetUnregistered,
-)
+from ofapp.bridge.effects.content import RemoveGroup, SetGroup, SetUnregistered
+from ofapp.bridge.multicast.effects import Effect, ForwardTo, SendFrame
 from ofapp.bridge.multicast.params import (
     ParamError,
     Params,
@@ -41,3 +26,12 @@ from ofapp.bridge.multicast.snapshot import (
 )
 from ofapp.bridge.multicast.snooping import Snooping
 from ofapp.bridge.multicast.topology_changes import TopologyChanges
+from ofapp.bridge.packet.address import (
+    Family,
+    always_floods,
+    family_of,
+    is_mac_group,
+    parse,
+    parse_group,
+    text,
+)

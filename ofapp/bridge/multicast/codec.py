@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.multicast.address import is_host, is_multicast
 from ofapp.bridge.multicast.message import Record
+from ofapp.bridge.packet.address import is_host, is_multicast
 
 
 def _decode(code: int, mantissa_bits: int) -> int:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from struct import unpack_from
 
-from ofapp.bridge.multicast.address import ALL_PIM4, ALL_PIM6, Family, is_host, is_link_local6
 from ofapp.bridge.multicast.igmp import Headers, decode_igmp
 from ofapp.bridge.multicast.message import Message, Other, RouterHello
 from ofapp.bridge.multicast.mld import decode_mld
+from ofapp.bridge.packet.address import ALL_PIM4, ALL_PIM6, Family, is_host, is_link_local6
 from ofapp.bridge.packet.checksum import checksum_ok, pseudo_header
 from ofapp.bridge.packet.malformed import Malformed
 

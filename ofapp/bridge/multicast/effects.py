@@ -8,40 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ofapp.bridge.effects.content import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.event import Event
-from ofapp.bridge.multicast.address import Family
-
-
-class SetGroup(NamedTuple):
-    """Traffic of (VLAN, group[, source]) goes to `ports` and no others; empty drops it.
-
-    Matched by IP addresses. An entry with a source beats the one without (None). Octets in
-    network order; never sent with the ingress port excluded, the datapath does that.
-    """
-
-    vid: int
-    group: bytes
-    source: bytes | None
-    ports: frozenset[int]
-
-
-class RemoveGroup(NamedTuple):
-    """Remove the entry: the next less specific one applies, at last `SetUnregistered`."""
-
-    vid: int
-    group: bytes
-    source: bytes | None
-
-
-class SetUnregistered(NamedTuple):
-    """Ports that get multicast of a family without an entry; None: floods as without snooping.
-
-    A VLAN floods until it is set. Never applies to groups that `address.always_floods`.
-    """
-
-    vid: int
-    family: Family
-    ports: frozenset[int] | None
 
 
 class SendFrame(NamedTuple):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from math import inf
 
-from ofapp.bridge.multicast.address import is_mac_group
-from ofapp.bridge.multicast.effects import Effect, RemoveGroup, SetGroup
+from ofapp.bridge.effects.content import RemoveGroup, SetGroup
+from ofapp.bridge.multicast.effects import Effect
 from ofapp.bridge.multicast.member import GroupMember, View
 from ofapp.bridge.multicast.message import Record, Report
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.scope import Scope
 from ofapp.bridge.multicast.shared import GROUPS, HOSTS, SOURCES, Shared, SnoopedPort
+from ofapp.bridge.packet.address import is_mac_group
 
 
 class Group:

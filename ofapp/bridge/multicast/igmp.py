@@ -7,14 +7,6 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from ofapp.bridge.multicast.address import (
-    ALL_IGMPV3,
-    ALL_ROUTERS4,
-    ALL_SNOOPERS4,
-    ALL_SYSTEMS,
-    Family,
-    is_multicast,
-)
 from ofapp.bridge.multicast.codec import decode8, encode8, parse_records
 from ofapp.bridge.multicast.message import (
     Message,
@@ -24,6 +16,14 @@ from ofapp.bridge.multicast.message import (
     RecordType,
     Report,
     RouterHello,
+)
+from ofapp.bridge.packet.address import (
+    ALL_IGMPV3,
+    ALL_ROUTERS4,
+    ALL_SNOOPERS4,
+    ALL_SYSTEMS,
+    Family,
+    is_multicast,
 )
 from ofapp.bridge.packet.checksum import checksum, checksum_ok
 from ofapp.bridge.packet.malformed import Malformed

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from math import inf
 
-from ofapp.bridge.multicast.address import Family
 from ofapp.bridge.multicast.filter import BLOCKED, Ask, Filter
 from ofapp.bridge.multicast.message import Record, RecordType, Report
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.scope import Scope
 from ofapp.bridge.multicast.shared import HOSTS, SOURCES, Shared, SnoopedPort
-from ofapp.bridge.multicast.timers import Place, Timed
+from ofapp.bridge.multicast.timers import ScopeKey, Timed
+from ofapp.bridge.packet.address import Family
 
 
 class Host:
@@ -111,7 +111,7 @@ class GroupMember(Timed):
         "v1_until",
     )
 
-    def __init__(self, place: Place, address: bytes, port: SnoopedPort) -> None:
+    def __init__(self, place: ScopeKey, address: bytes, port: SnoopedPort) -> None:
         super().__init__(place)
         self.address = address
         self.port = port

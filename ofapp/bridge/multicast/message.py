@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from ofapp.bridge.multicast.address import Family
+from ofapp.bridge.packet.address import Family
 from ofapp.bridge.packet.malformed import Malformed
 
 

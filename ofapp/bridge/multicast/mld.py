@@ -7,16 +7,6 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from ofapp.bridge.multicast.address import (
-    ALL_MLDV2,
-    ALL_NODES,
-    ALL_ROUTERS6,
-    ALL_SNOOPERS6,
-    ANY6,
-    Family,
-    is_link_local6,
-    is_multicast,
-)
 from ofapp.bridge.multicast.codec import decode8, decode16, encode8, encode16, parse_records
 from ofapp.bridge.multicast.igmp import Headers, decode_mrd
 from ofapp.bridge.multicast.message import (
@@ -26,6 +16,16 @@ from ofapp.bridge.multicast.message import (
     Record,
     RecordType,
     Report,
+)
+from ofapp.bridge.packet.address import (
+    ALL_MLDV2,
+    ALL_NODES,
+    ALL_ROUTERS6,
+    ALL_SNOOPERS6,
+    ANY6,
+    Family,
+    is_link_local6,
+    is_multicast,
 )
 from ofapp.bridge.packet.checksum import checksum, checksum_ok, pseudo_header
 from ofapp.bridge.packet.malformed import Malformed

@@ -15,7 +15,7 @@ from typing import Annotated
 from annotated_types import Interval, Unit
 from typing_extensions import Doc
 
-from ofapp.bridge.multicast.address import ANY4, is_host, is_link_local6, parse
+from ofapp.bridge.packet.address import ANY4, is_host, is_link_local6, parse
 from ofapp.bridge.params.parameter import Form, refusals
 from ofapp.bridge.params.patterns import HOST4, ipv6_pattern
 
@@ -89,7 +89,9 @@ class PortParams:
     mcast_max_groups: Annotated[
         int, Interval(ge=0, le=1 << 24), Doc("Most groups on the port; 0: no separate limit.")
     ] = 0
-    mcast_flood_unregistered: Annotated[bool, Doc("The port gets groups without members.")] = False
+    mcast_flood_unregistered: Annotated[
+        bool, Doc("Forward unregistered multicast groups to this port.")
+    ] = False
     vlans: Mapping[int, PortVlanParams] = field(default_factory=dict)
     hosts_only: bool = False
 

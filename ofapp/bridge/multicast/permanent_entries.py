@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.multicast.address import (
+from ofapp.bridge.packet.address import (
     is_host,
     is_mac_group,
     parse,
@@ -44,7 +44,7 @@ PROTOCOLS = {
 
 
 def protocol(given: str) -> str:
-    """A protocol's name, or its number where it has none; InputError."""
+    """A protocol's name, or its number where it has none.  Raises InputError."""
     if given in PROTOCOLS.values():
         return given
     if given.isascii() and given.isdecimal() and 4 <= int(given) <= 255:
@@ -78,7 +78,7 @@ class PermanentEntry(NamedTuple):
         exclude: Iterable[str],
         proto: str = STATIC,
     ) -> PermanentEntry:
-        """From addresses as text; ValueError."""
+        """From addresses as text.  Raises ValueError."""
         origin, without = None if source is None else parse(source), tuple(map(parse, exclude))
         return cls(vid, parse_group(group), port, origin, without, protocol(proto))
 
@@ -130,7 +130,7 @@ class PermanentEntries:
         return [entry for entry in self._entries.values() if entry.port == port_name]
 
     def add(self, entry: PermanentEntry) -> None:
-        """Add an entry, or replace the one with the same key; InputError."""
+        """Add an entry, or replace the one with the same key.  Raises InputError."""
         if not 0 <= entry.vid <= 4094:
             raise InputError("vlan", f"{entry.vid} is not a VID: 0 (untagged) to 4094")
         check_addresses(entry.group, entry.source, entry.exclude)

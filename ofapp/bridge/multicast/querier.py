@@ -16,7 +16,13 @@ from __future__ import annotations
 from math import inf
 
 from ofapp.bridge.event import PortNumber
-from ofapp.bridge.multicast.address import (
+from ofapp.bridge.multicast.effects import SendFrame
+from ofapp.bridge.multicast.encode import QuerySpec, encode_query
+from ofapp.bridge.multicast.events import MCAST_QUERIER
+from ofapp.bridge.multicast.message import Query
+from ofapp.bridge.multicast.scope import Scope
+from ofapp.bridge.multicast.timers import ScopeKey, Timed
+from ofapp.bridge.packet.address import (
     ANY4,
     PROXY_SOURCE,
     PROXY_SOURCES,
@@ -26,12 +32,6 @@ from ofapp.bridge.multicast.address import (
     parse,
     text,
 )
-from ofapp.bridge.multicast.effects import SendFrame
-from ofapp.bridge.multicast.encode import QuerySpec, encode_query
-from ofapp.bridge.multicast.events import MCAST_QUERIER
-from ofapp.bridge.multicast.message import Query
-from ofapp.bridge.multicast.scope import Scope
-from ofapp.bridge.multicast.timers import Place, Timed
 
 
 class Querier(Timed):
@@ -61,7 +61,7 @@ class Querier(Timed):
         "startup_left",
     )
 
-    def __init__(self, place: Place, family: Family) -> None:
+    def __init__(self, place: ScopeKey, family: Family) -> None:
         super().__init__(place)
         self.enabled = False
         self.active = False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import inf
 
-from ofapp.bridge.multicast.address import PROXY_SOURCES, is_snooped
 from ofapp.bridge.multicast.message import Query, Record, RecordType, Report, RouterHello
 from ofapp.bridge.multicast.shared import SnoopedPort
 from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
+from ofapp.bridge.packet.address import PROXY_SOURCES, is_snooped
 
 _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import inf
 
-from ofapp.bridge.multicast.timers import Place, Timed
+from ofapp.bridge.multicast.timers import ScopeKey, Timed
 
 MAX_ROUTERS = 16
 """Most routers kept on one port; a host that forges more displaces the soonest to expire."""
@@ -19,7 +19,7 @@ class RouterPort(Timed):
 
     __slots__ = ("heard", "port")
 
-    def __init__(self, place: Place, port: int) -> None:
+    def __init__(self, place: ScopeKey, port: int) -> None:
         super().__init__(place)
         self.port = port
         self.heard: dict[tuple[str, bytes], float] = {}

@@ -6,10 +6,10 @@ It is passed with each call: objects know their place (`Timed.place`) and not th
 from __future__ import annotations
 
 from ofapp.bridge.event import EventKind, Text, following
-from ofapp.bridge.multicast.address import Family
 from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.shared import Shared
-from ofapp.bridge.multicast.timers import Place
+from ofapp.bridge.multicast.timers import ScopeKey
+from ofapp.bridge.packet.address import Family
 
 
 class Scope:
@@ -42,7 +42,7 @@ class Scope:
         self.shared = shared
         self.vid = vid
         self.family = family
-        self.place: Place = (vid, family is Family.IPV6)
+        self.place: ScopeKey = (vid, family is Family.IPV6)
         self.params = params
         self.newest = 3 if family is Family.IPV4 else 2
         self.enabled = False

@@ -17,7 +17,7 @@ from ofapp.bridge.multicast.events import (
     MCAST_ROUTER_REFUSED,
 )
 from ofapp.bridge.multicast.params import Params, PortParams
-from ofapp.bridge.multicast.timers import Place, Timers
+from ofapp.bridge.multicast.timers import ScopeKey, Timers
 
 REFUSED_INTERVAL = 60.0
 """Seconds between events about routers' messages from one port where no router may be."""
@@ -154,7 +154,7 @@ class Shared:
         self.quota = EntryQuota(params.mcast_hash_max)
         self.ports: dict[int, SnoopedPort] = {}
         self.out: list[Effect] = []
-        self.dirty: dict[Place, None] = {}
+        self.dirty: dict[ScopeKey, None] = {}
         self._limited: dict[int, None] = {}  # ports with a HASH alarm
 
     def add_port(self, number: int, params: PortParams) -> None:

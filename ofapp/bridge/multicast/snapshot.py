@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
-from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
 from ofapp.bridge.multicast.filter import BLOCKED
 from ofapp.bridge.multicast.member import GroupMember
 from ofapp.bridge.multicast.shared import SnoopedPort
 from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
+from ofapp.bridge.packet.address import Family, family_of, parse_group, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SourceInfo:
 class MemberInfo:
     """A port's membership of a group.
 
-    mode: ``include`` or ``exclude``. timer: of the group, 0 in include mode.
+    mode: ``include`` or ``exclude``. timer: timer of the group, 0 in include mode.
     permanent: set by configuration; `sources` then are those included or excluded (blocked).
     hosts: Ethernet addresses, where they are tracked.
     """

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from math import inf
 
+from ofapp.bridge.effects.content import SetUnregistered
 from ofapp.bridge.event import PortNumber
-from ofapp.bridge.multicast.address import Family, text
-from ofapp.bridge.multicast.effects import Effect, ForwardTo, SetUnregistered
+from ofapp.bridge.multicast.effects import Effect, ForwardTo
 from ofapp.bridge.multicast.events import MCAST_ROUTER
 from ofapp.bridge.multicast.group import Group
 from ofapp.bridge.multicast.member import GroupMember
@@ -23,6 +23,7 @@ from ofapp.bridge.multicast.routers import RouterPort
 from ofapp.bridge.multicast.scope import Scope
 from ofapp.bridge.multicast.shared import GROUPS, Shared, SnoopedPort
 from ofapp.bridge.multicast.timers import Timed
+from ofapp.bridge.packet.address import Family, text
 
 
 class Doubt(Timed):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, is_snooped, why_no_entry
+from ofapp.bridge.effects.content import SetGroup, SetUnregistered
 from ofapp.bridge.multicast.decode import decode
-from ofapp.bridge.multicast.effects import Effect, SetGroup, SetUnregistered
+from ofapp.bridge.multicast.effects import Effect
 from ofapp.bridge.multicast.group import Group
 from ofapp.bridge.multicast.message import Other, Query, Record, RecordType, Report
 from ofapp.bridge.multicast.params import Params, PortParams, VlanParams
@@ -21,6 +21,7 @@ from ofapp.bridge.multicast.receive import follow, on_hello, on_query, on_report
 from ofapp.bridge.multicast.shared import Shared, SnoopedPort
 from ofapp.bridge.multicast.snapshot import Snapshot, members, querier, routers
 from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
+from ofapp.bridge.packet.address import Family, is_host, is_mac_group, is_snooped, why_no_entry
 from ofapp.bridge.packet.malformed import Malformed
 
 
@@ -169,7 +170,7 @@ class Snooping:
         return self._done(now)
 
     def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
-        """Set the spanning tree states of ports: (forwarding, edge) of each; KeyError.
+        """Set the spanning tree states of ports: (forwarding, edge) of each.  Raises KeyError.
 
         A port that does not forward is in no set, and its frames are ignored; its learned state is
         kept for when it forwards again, and ages. edge: no bridge is known to be behind it; a

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from math import inf
 
-Place = tuple[int, bool]
+ScopeKey = tuple[int, bool]
 """VLAN and family of an object: the VID, and whether it is of IPv6."""
 
 
@@ -26,7 +26,7 @@ class Timed(ABC):
 
     __slots__ = ("due", "place")
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ScopeKey) -> None:
         self.due = inf
         self.place = place
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ofapp.bridge.packet.ethernet import ARP, Ethernet, read_ethernet
+from ofapp.bridge.packet.ethernet import ARP, Ethernet, read_ethernet, tagged
 from ofapp.bridge.packet.malformed import Malformed
-from ofapp.bridge.ports.sending import tagged
 
 REQUEST, REPLY = 1, 2
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ofapp.bridge.packet.malformed import Malformed
-from ofapp.bridge.ports.sending import TAGS, frame_vid
 
+TAGS = (b"\x81\x00", b"\x88\xa8")
 ARP, IPV4, IPV6 = b"\x08\x06", b"\x08\x00", b"\x86\xdd"
 
 TRUNCATED = Malformed("ethernet_truncated")
@@ -25,6 +25,18 @@ class Ethernet(NamedTuple):
     dest: int
     ethertype: bytes
     at: int
+
+
+def frame_vid(frame: bytes) -> int:
+    """The VID of a frame; as in OVS, a tag counts only with the inner type behind it."""
+    if frame[12:14] in TAGS and len(frame) >= 18:
+        return int.from_bytes(frame[14:16], "big") & 0xFFF
+    return 0
+
+
+def tagged(frame: bytes, vid: int) -> bytes:
+    """An untagged frame as it is inside the bridge, in a VLAN."""
+    return frame[:12] + TAGS[0] + vid.to_bytes(2, "big") + frame[12:] if vid else frame
 
 
 def without_priority_tag(frame: bytes) -> bytes:

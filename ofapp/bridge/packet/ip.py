@@ -19,7 +19,7 @@ class Packet(NamedTuple):
     """A whole IP packet.
 
     source, dest: 4 or 16 octets, which is its version; hops: TTL or hop limit.
-    protocol: of the upper layer, behind all extension headers (RFC 8200 4).
+    protocol: protocol of the upper layer, behind all extension headers (RFC 8200 4).
     header: where the IP header is in the frame; at, end: where the upper layer is.
     """
 

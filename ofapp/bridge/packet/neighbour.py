@@ -5,12 +5,11 @@ from __future__ import annotations
 from struct import pack
 from typing import NamedTuple
 
-from ofapp.bridge.multicast.address import ANY6, group_mac, is_link_local6, link_local6
+from ofapp.bridge.packet.address import ANY6, group_mac, is_link_local6, link_local6
 from ofapp.bridge.packet.checksum import checksum, checksum_ok, pseudo_header
-from ofapp.bridge.packet.ethernet import IPV6
+from ofapp.bridge.packet.ethernet import IPV6, tagged
 from ofapp.bridge.packet.ip import ICMPV6, Packet, read_ip
 from ofapp.bridge.packet.malformed import Malformed
-from ofapp.bridge.ports.sending import tagged
 
 ROUTER_SOLICITATION, ROUTER_ADVERTISEMENT = 133, 134
 SOLICITATION, ADVERTISEMENT, REDIRECT = 135, 136, 137
@@ -55,10 +54,10 @@ class Neighbour(NamedTuple):
     """A message of neighbour discovery.
 
     kind: its ICMPv6 type.
-    target: of a solicitation, advertisement or redirect.
+    target: target of a solicitation, advertisement or redirect.
     link_layer: MAC address in the option on the source (types 133 to 135) or the target.
     solicited: flag S of a neighbour advertisement.
-    prefixes: of a router advertisement.
+    prefixes: prefixes of a router advertisement.
     """
 
     packet: Packet

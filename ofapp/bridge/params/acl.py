@@ -48,6 +48,7 @@ FIELDS = {
     "arp_tpa": 32,
     "arp_sha": 48,
     "arp_tha": 48,
+    "ct_state": 32,
 }
 """Fields that a rule may match, by OpenFlow's names, with their sizes in bits."""
 
@@ -122,6 +123,47 @@ def hidden(rules: tuple[AclRule, ...]) -> Mapping[int, tuple[int, ...]]:
             hiders[position] = tuple(sorted(taker for taker in takers if taker is not None))
         before += ((mine, position) for mine in cubes)
     return hiders
+
+
+_NEW, _ESTABLISHED, _RELATED, _INVALID, TRACKED = 0x01, 0x02, 0x04, 0x10, 0x20
+_ALL_STATES = _NEW | _ESTABLISHED | _RELATED | _INVALID | TRACKED
+STATES = {
+    "new": AclMatch("ct_state", TRACKED | _NEW, _ALL_STATES),
+    "established": AclMatch("ct_state", TRACKED | _ESTABLISHED, _ALL_STATES),
+    "related": AclMatch("ct_state", TRACKED | _RELATED, TRACKED | _RELATED | _INVALID),
+    "invalid": AclMatch("ct_state", TRACKED | _INVALID, TRACKED | _INVALID),
+}
+"""States of a frame's connection, by Open vSwitch's bits: each tracked frame is in one of them."""
+
+BEGINS = AclMatch("ct_state", TRACKED | _NEW, TRACKED | _NEW | _INVALID)
+"""A frame whose connection is not remembered yet; it may be related to another connection."""
+
+UNTRACKED = (130, 131, 132, 133, 134, 135, 136, 137, 143)
+"""Types of ICMPv6 that have no connection: multicast listeners and neighbour discovery.
+
+Linux does not track them, and Open vSwitch's own connection tracking takes them for invalid.
+"""
+
+ZONES = 1 << 12
+"""Connection tracking zones of a bridge: one for each VID."""
+BLOCKS = 15
+"""Blocks of zones for the bridges of one ovs-vswitchd; those below are for others, as the host."""
+
+
+def stateful(rules: Sequence[AclRule]) -> bool:
+    """Whether a list has rules with states, so that its connections are tracked."""
+    return any(m.field == "ct_state" for rule in rules for match in rule.matches for m in match)
+
+
+def first_zone(block: int | None, datapath_id: int) -> int:
+    """The zone of VID 0.  block: which block of zones the bridge has; None: by its datapath id.
+
+    A datapath id always has the same block, so that connections survive a restart.  Two of them may
+    have the same block (`connections.zones` among the problems says so).
+    """
+    if block is None:
+        block = 1 + zlib.crc32(datapath_id.to_bytes(8, "big")) % BLOCKS
+    return block * ZONES
 
 
 def list_number(name: str) -> int:

@@ -16,19 +16,51 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from annotated_types import Interval, MultipleOf, Unit
 from typing_extensions import Doc
 
 
+class Items(NamedTuple):
+    """Parts of a text that may be a list: a pattern of words, or hexadecimal numbers; how many."""
+
+    pattern: str
+    lowest: int
+    highest: int
+    most: int
+
+    def joined(self, value: Any) -> Any:
+        """The text of a list, or of one number; any other value as it is."""
+        given = value if isinstance(value, list | tuple) else [value]
+        if not given or isinstance(value, str) or not all(map(self._takes, given)):
+            return value
+        return ",".join(one if isinstance(one, str) else f"0x{int(one):04x}" for one in given)
+
+    def json_schema(self, text: str) -> dict[str, Any]:
+        """JSON Schema of what `joined` takes.  text: pattern of the text."""
+        number = {"type": "integer", "minimum": self.lowest, "maximum": self.highest}
+        item = {"anyOf": [{"type": "string", "pattern": self.pattern}, number]}
+        array = {"type": "array", "items": item, "minItems": 1, "maxItems": self.most}
+        return {"anyOf": [{"type": "string", "pattern": text}, number, array]}
+
+    def _takes(self, item: Any) -> bool:
+        if isinstance(item, float):
+            return item.is_integer()  # an integer of JSON, too
+        return isinstance(item, str) or (isinstance(item, int) and not isinstance(item, bool))
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a text: in words, as a check, and as about the same pattern for a JSON Schema."""
+    """The form of a text: in words, as a check, and as about the same pattern for a JSON Schema.
+
+    items: what the parts between commas are, where the file may have a list in place of the text.
+    """
 
     wanted: str
     fits: Callable[[str], bool]
     pattern: str
+    items: Items | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +156,8 @@ class Parameter:
             return "text"
         kind = "a whole number" if self.type is int else "a number"
         step = "" if self.step is None else f" in steps of {self.step}"
-        return f"{kind}{self._bounds}{step}"
+        unit = "" if self.unit is None else f" {self.unit}"
+        return f"{kind}{self._bounds}{unit}{step}"
 
     @property
     def _bounds(self) -> str:
@@ -144,7 +177,7 @@ class Parameter:
             "exclusiveMinimum": bounds.gt,
             "maximum": bounds.le,
             "multipleOf": self.step,
-            "pattern": None if self.form is None else self.form.pattern,
+            "pattern": None if self.form is None or self.form.items else self.form.pattern,
             "enum": [*self.choices] if self.choices and self.type is int else None,
         }
         return {key: value for key, value in schema.items() if value is not None}

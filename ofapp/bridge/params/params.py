@@ -18,8 +18,10 @@ from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
 from ofapp.bridge.first_hop import params as first_hop_params
 from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.loop_protect import params as loops
 from ofapp.bridge.params.parameter import Section
-from ofapp.bridge.params.policy import Limit, Policies, PortPolicy, Rate
+from ofapp.bridge.params.policy import AclRule, Limit, Policies, PortPolicy, Rate
+from ofapp.bridge.port_access import params as port_access_params
 from ofapp.bridge.ports.names import base_name
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans
 
@@ -53,6 +55,12 @@ class PortParams:
     first_hop: Annotated[first_hop_params.PortParams, Section("First-hop security")] = field(
         default_factory=first_hop_params.PortParams
     )
+    port_access: Annotated[port_access_params.PortParams, Section("Port access control")] = field(
+        default_factory=port_access_params.PortParams
+    )
+    loop_protect: Annotated[loops.PortParams, Section("Loop protection")] = field(
+        default_factory=loops.PortParams
+    )
     vlans: PortVlans = TRANSPARENT
     policy: PortPolicy = field(default_factory=PortPolicy)
 
@@ -83,6 +91,15 @@ class BridgeParams:
         Doc("Seconds until a silent host is forgotten; 0: never."),
     ] = 300
     fdb_max_learned: Annotated[int, Limit, Doc("Most learned entries of a bridge.")] = 100_000
+    ct_zone_block: Annotated[
+        int | None,
+        Interval(ge=1, le=15),
+        Doc(
+            "Block of connection tracking zones, for access lists with states: the zone is 4096"
+            " times this, plus the VID. Bridges of one Open vSwitch need different blocks. Without"
+            " it the block follows from the datapath id."
+        ),
+    ] = None
     packet_in_rate: Annotated[
         int,
         Rate,
@@ -103,6 +120,20 @@ class BridgeParams:
     first_hop: Annotated[first_hop_params.BridgeParams, Section("First-hop security")] = field(
         default_factory=first_hop_params.BridgeParams
     )
+    port_access: Annotated[
+        port_access_params.BridgeParams | None,
+        Section(
+            "Port access control",
+            "Authenticate hosts on ports that have `authentication`, by 802.1X or MAC address.",
+        ),
+    ] = None
+    loop_protect: Annotated[
+        loops.BridgeParams | None,
+        Section(
+            "Loop protection",
+            "Send frames by which loops behind edge ports are found, and hold such a port.",
+        ),
+    ] = None
     ports: Mapping[str, PortParams] = field(default_factory=dict)
     multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
     numbered: Mapping[int, PortParams] = field(default_factory=dict)
@@ -145,3 +176,15 @@ class BridgeParams:
 
 _DEFAULT_PORT = PortParams()
 _SHUT_DOWN = PortParams(policy=PortPolicy(shutdown=True))
+
+
+def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:
+    """The access lists that ports have, present or not, by name.
+
+    A RADIUS server may give any list to hosts of controlled ports.
+    """
+    ports = (*params.ports.values(), *params.numbered.values())
+    if params.port_access is not None and any(port.port_access.methods for port in ports):
+        return dict(params.policies.acls)
+    used = {port.policy.acl for port in ports}
+    return {name: rules for name, rules in params.policies.acls.items() if name in used}

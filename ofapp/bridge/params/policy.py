@@ -19,6 +19,8 @@ Rate = Interval(ge=1, le=1_000_000_000)
 """Frames a second."""
 Limit = Interval(ge=0, le=10_000_000)
 """Entries."""
+MOST_COMMUNITIES = 31
+"""Communities of a bridge: an outer address of a fabric has five bits for them."""
 _Seconds = Interval(gt=0, le=86400)
 _OverLimit = Annotated[
     Literal["flood", "drop"],
@@ -50,6 +52,15 @@ class PortPolicy:
     """Policy of one port."""
 
     isolated: Annotated[bool, Leaving(), Doc("Reach only ports that are not isolated.")] = False
+    community: Annotated[
+        int | None,
+        Interval(ge=1, le=MOST_COMMUNITIES),
+        Leaving(),
+        Doc(
+            "Reach only ports of the same community, and ports that are neither isolated nor in a"
+            " community. It excludes `isolated`."
+        ),
+    ] = None
     learning: Annotated[bool, Doc("Learn the addresses of hosts here.")] = True
     flood: Annotated[bool, Leaving(), Doc("Flood frames to unknown hosts here.")] = True
     mcast_flood: Annotated[bool, Leaving(), Doc("Send frames to flooded groups here.")] = True
@@ -67,12 +78,51 @@ class PortPolicy:
     acl: Annotated[str | None, Doc("The access list for what comes in, by its name in `acls`.")] = (
         None
     )
+    rate_in: Annotated[
+        int | None,
+        Interval(ge=64, le=100_000_000),
+        Unit("kbit/s"),
+        Doc("Most kbit/s that may come in here; what exceeds it is dropped. Without it no limit."),
+    ] = None
+    rate_out: Annotated[
+        int | None,
+        Interval(ge=64, le=100_000_000),
+        Unit("kbit/s"),
+        Leaving(),
+        Doc("Most kbit/s that may leave here; what exceeds it is dropped. Without it no limit."),
+    ] = None
+    qos_trust: Annotated[
+        Literal["both", "dscp", "pcp", "none"],
+        Doc(
+            "Which priorities of frames that come in are kept: the DSCP of IP packets, the PCP of"
+            " VLAN tags, both, or none. A PCP that is not kept follows from a DSCP that is, and a"
+            " DSCP from a PCP; without one, both are those of `priority`."
+        ),
+    ] = "both"
+    priority: Annotated[
+        int,
+        Interval(ge=0, le=7),
+        Doc(
+            "The PCP of frames that come in without a VLAN tag and get one; with `qos_trust` that"
+            " of all frames without a priority that is kept, and the DSCP as its class selector."
+        ),
+    ] = 0
     storm: Storm = field(default_factory=Storm)
 
     @property
     def drops_over_limit(self) -> bool:
         """Whether frames from hosts beyond the limit are dropped and not flooded."""
         return self.over_limit == "drop"
+
+    @property
+    def restriction(self) -> int:
+        """Which ports the port reaches (private VLANs, RFC 5517): 0 all, else bit 0 is set.
+
+        The bits above have the community; none for an isolated port.
+        """
+        if self.isolated:
+            return 1
+        return 0 if self.community is None else 1 | self.community << 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +133,20 @@ class VlanPolicy:
         int | None, Limit, Doc("Most addresses learned in it; without it no limit per VLAN.")
     ] = None
     over_limit: _OverLimit = "flood"
+    arp_suppress: Annotated[
+        bool,
+        Doc(
+            "The switch answers ARP requests for addresses that are bound to a host, instead of"
+            " flooding them."
+        ),
+    ] = False
+    nd_suppress: Annotated[
+        bool,
+        Doc(
+            "The switch answers neighbour solicitations for addresses that are bound to a host,"
+            " instead of flooding them. It takes Open vSwitch's userspace datapath."
+        ),
+    ] = False
 
     @property
     def drops_over_limit(self) -> bool:
@@ -132,7 +196,7 @@ class AclRule:
     name: unique in the list; matches: alternatives, of which one has to match completely, each with
     its OpenFlow prerequisites; allow: pass or drop; mirror: the port, by name, that gets a copy;
     rate: frames a second that pass, of all ports with the list together, the rest is dropped, None
-    for no limit; about: its matches as text.
+    for no limit; about: its matches as text; dscp, pcp: what passes gets these, None: as it came.
     """
 
     name: str
@@ -141,6 +205,8 @@ class AclRule:
     mirror: str | None = None
     rate: int | None = None
     about: str = "any"
+    dscp: int | None = None
+    pcp: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

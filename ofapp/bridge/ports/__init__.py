@@ -1,1 +1,1 @@
-"""Ports of a bridge: their states, links, policies, VLANs and floods."""
+"""Ports of a bridge: their names, links, VLANs and policies."""

@@ -61,7 +61,7 @@ def called(ports: Iterable[Port], name: str) -> list[Port]:
 
 def news(before: Iterable[Port], after: Iterable[Port]) -> Iterator[Event]:
     """Events about names that several ports have; both with names by `identified`."""
-    old, new = _shared(before), _shared(after)
+    old, new = shared_names(before), shared_names(after)
     for name, numbers in new.items():
         if old.get(name) != numbers:
             which = " and ".join(f"{name}#{number}" for number in numbers)
@@ -77,7 +77,8 @@ def news(before: Iterable[Port], after: Iterable[Port]) -> Iterator[Event]:
         )
 
 
-def _shared(ports: Iterable[Port]) -> Mapping[str, list[int]]:
+def shared_names(ports: Iterable[Port]) -> Mapping[str, list[int]]:
+    """The numbers of ports that have the same name in OpenFlow, by that name."""
     numbers: dict[str, list[int]] = {}
     for port in ports:
         name = base_name(port.name)

@@ -49,7 +49,9 @@ class Port:
     speed_mbps: 0 when the switch does not report it.
     live: the switch itself would forward by it (OFPPS_LIVE); used by aggregations only.
     cut_off: it is at a member of a fabric that does not reach most others; for aggregations, too.
-    partner: of an aggregation, the last partner system and key of LACP, also while it is down.
+    one_way: its link is held as one-way: it carries no traffic, although it is up.
+    closed: directions that others have closed in the switch, of `receive`, `forward`, `packet-in`.
+    partner: the last LACP partner of an aggregation: system and key, also while it is down.
     """
 
     number: int
@@ -61,6 +63,13 @@ class Port:
     live: bool = True
     cut_off: bool = False
     partner: tuple[object, ...] | None = None
+    closed: tuple[str, ...] = ()
+    one_way: bool = False
+
+    @property
+    def carries(self) -> bool:
+        """Whether its link is up and may carry traffic."""
+        return self.up and not self.one_way
 
 
 class PortRoom:

@@ -22,15 +22,9 @@
 Port timers (17.22) are instants, see `port`.
 """
 
+from ofapp.bridge.effects.content import PortState, SetPortState, TopologyChanged
 from ofapp.bridge.stp.around import Around, PortAround
-from ofapp.bridge.stp.effects import (
-    Effect,
-    FlushPort,
-    PortState,
-    SendBpdu,
-    SetPortState,
-    TopologyChanged,
-)
+from ofapp.bridge.stp.effects import Effect, FlushPort, SendBpdu
 from ofapp.bridge.stp.events import STP_BPDU_RECEIVED, STP_BPDU_SENT
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import (

@@ -19,8 +19,8 @@ have stopped forwarding.
 
 from __future__ import annotations
 
+from ofapp.bridge.effects.content import PortState
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.information import update_received_info_while
 from ofapp.bridge.stp.params import MIGRATE_TIME
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, InfoIs, TreePort

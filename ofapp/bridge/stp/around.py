@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ofapp.bridge.effects.content import PortState
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.port import InfoIs, PortRole, TreePort
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import weakref
 
+from ofapp.bridge.effects.content import PortState, SetPortState
 from ofapp.bridge.event import EventKind, PortNumber, Severity, Text
-from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
+from ofapp.bridge.stp.effects import Effect, FlushPort
 from ofapp.bridge.stp.events import (
     STP_BPDU_GUARD,
     STP_LOOP_GUARD,
@@ -62,6 +63,7 @@ class Core:
         self.waiting: dict[int, TreePort] = {}
         self.revision = self.cabling = 0
         self.behind: dict[int, int] = {}
+        self.inner: set[int] = set()
         self.cautious_until = EXPIRED
         self.reselect = False
         self.root_port: TreePort | None = None
@@ -92,6 +94,7 @@ class Core:
     def remove(self, port: TreePort) -> None:
         """Remove a port."""
         del self.ports[port.port_no]
+        self.inner.discard(port.port_no)
         self.numbers.discard(port.number)
         for candidates in self._candidates:
             candidates.discard(port)
@@ -148,8 +151,10 @@ class Core:
         """Increment `revision` when a port's state or information has changed, but for its timers.
 
         `behind` has the address of the bridge behind each port in use, 0 where there is none (an
-        edge), no entry where it is not known; `cabling` counts its changes.
+        edge), no entry where it is not known; `cabling` counts its changes.  `inner` has the ports
+        that are no edges.
         """
+        (self.inner.discard if port.oper_edge else self.inner.add)(port.port_no)
         stance = (
             port.state,
             port.role,
@@ -312,6 +317,7 @@ class Core:
                 port.rb_while,
                 port.mdelay_while,
                 port.edge_delay_while,
+                port.opens_at,
                 port.tx_decrement if port.new_info else PAUSED,  # else it is not needed
                 port.agreement_from,
                 port.self_loop_until,

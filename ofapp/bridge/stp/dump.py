@@ -1,8 +1,8 @@
 """Dump a spanning tree to plain data and revive it, for a restart of the controller.
 
-The switch keeps its port states while the controller is away.  A new tree would block every port
-that is not an edge until its neighbour agrees; one that is revived resumes where it was, and learns
-from its neighbours' next BPDUs what it has missed.
+The switch keeps its port states while the controller is disconnected.  A new tree would block every
+port that is not an edge until its neighbour agrees; one that is revived resumes where it was, and
+learns from its neighbours' next BPDUs what it has missed.
 
 A port's variables are kept, under their names in 802.1D; counters start at zero.  Timers are
 instants of the dumped tree's time, which goes on from there.  Values that most ports share are
@@ -49,8 +49,8 @@ _OLDER = 2  # in which each port has all its values
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_reported", "guard_counts", "sent", "received", "drops"}
 _SAID = {"serial", "unanswered", "heard", "says", "said", "last_number", "asked"}
-_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SAID
-_NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
+_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard", "edge_from"}
+_NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY | _SAID
 _KEPT = dict.fromkeys(name for name in TreePort.__slots__ if name not in _NOT_KEPT)
 _OWN = ("port_no", "number", "address")
 _ALIKE = ["link", "params", *_KEPT]
@@ -66,7 +66,7 @@ def dump(tree: SpanningTree, portions: Portions = AT_ONCE) -> dict[str, Any]:
 
     A dump made in portions is consistent only if `revision` is the same after it as before.
     """
-    core = tree._core
+    core = tree.core
     ports = [_dump_port(port) for port in portions.of([*core.ports.values()])]
     alike = _alike(ports, portions)
     return {
@@ -101,7 +101,7 @@ def revive(
         if data["params"] != repr(params):
             raise OtherParametersError("the parameters were others")
         tree = SpanningTree(params, whole("address", data["address"], ADDRESS_MASK), own)
-        core = tree._core
+        core = tree.core
         core.now = instant("now", data["now"])
         core.root_priority = vector("root_priority", data["root_priority"])
         core.root_times = times("root_times", data["root_times"])

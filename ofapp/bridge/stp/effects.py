@@ -9,25 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
+from ofapp.bridge.effects.content import PortState, SetPortState, TopologyChanged
 from ofapp.bridge.event import Event
-
-
-class PortState(Enum):
-    """Treatment of a port's frames by the relay (7.4)."""
-
-    DISCARDING = "discarding"
-    LEARNING = "learning"
-    FORWARDING = "forwarding"
-
-
-@dataclass(frozen=True, slots=True)
-class SetPortState:
-    """Set a port's state; emitted at once for a new port, later only when it changes."""
-
-    port: int
-    state: PortState
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +31,6 @@ class SendBpdu:
     port: int
     frame: bytes
     number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TopologyChanged:
-    """The active topology has changed: detected on this port, or reported there by a neighbour.
-
-    A change may be reported more than once, also during another: a neighbour repeats itself.
-    """
-
-    port: int
 
 
 Effect = SetPortState | FlushPort | SendBpdu | TopologyChanged | Event

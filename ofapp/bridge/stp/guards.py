@@ -74,14 +74,14 @@ def release_bpdu_guard(core: Core, port: TreePort, reason: str) -> None:
 
 
 def release_loop_guard(core: Core, port: TreePort, reason: str) -> None:
-    """Let the port take part again, from discarding."""
+    """Enable the port again, from discarding."""
     port.loop_inconsistent = False
     _from_the_start(core, port)
     core.unguard(port, Guard.LOOP_GUARD, f"loop guard: recovered, {reason}")
 
 
 def release_self_loop(core: Core, port: TreePort, reason: str) -> None:
-    """Let the port take part again, from discarding."""
+    """Enable the port again, from discarding."""
     port.self_loop = False
     port.self_loop_until = EXPIRED
     _from_the_start(core, port)

@@ -1,12 +1,12 @@
 """The bridge behind a point-to-point port. Not in 802.1D-2004, which accepts any answer.
 
 An agreement opens a port because the one bridge behind it has said that its other ports are
-blocked. On a link between two bridges no other can say so. But a switch whose controller is away
-forwards other bridges' BPDUs between its open ports, and so does an unmanaged switch. The bridges
-around it hear each other on ports that look like links, and one's agreement does not cover the
-rest. So a port remembers the bridge that it hears (`peer`). While it hears another one it takes no
-agreement: it opens by the forward delay, as in the standard without an agreement. While there may
-be such a switch (`Core.cautious_until`), only a peer that was known before is believed.
+blocked. On a link between two bridges no other can say so. But a switch whose controller is
+disconnected forwards other bridges' BPDUs between its open ports, and so does an unmanaged switch.
+The bridges around it hear each other on ports that look like links, and one's agreement does not
+cover the rest. So a port remembers the bridge that it hears (`peer`). While it hears another one it
+takes no agreement: it opens by the forward delay, as in the standard without an agreement. While
+there may be such a switch (`Core.cautious_until`), only a peer that was known before is believed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STRANGER = 3
 """Hello times after which another bridge that was heard on a port counts as gone."""
 
 UNDER_WAY = 2.0
-"""Seconds for which BPDUs may arrive that a switch forwarded while its controller was away."""
+"""Seconds for which BPDUs may arrive that a switch forwarded without a controller."""
 
 PEER = 30
 """Hello times after which the peer itself counts as gone, when another bridge is heard.

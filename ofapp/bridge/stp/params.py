@@ -24,7 +24,6 @@ MIGRATE_TIME = 3.0
 OWN_HELLO_TIME = (1.0, 2.0)
 """Hello times that this bridge may send (table 17-1); 802.1D-1998 allows up to ten seconds."""
 
-STP_VERSION: Final = 0
 RSTP_VERSION: Final = 2
 
 MAX_PATH_COST = 200_000_000
@@ -151,7 +150,8 @@ class PortParams:
     """
 
     enabled: Annotated[
-        bool, Doc("Take part; otherwise the port forwards, and BPDUs pass as ordinary multicast.")
+        bool,
+        Doc("Run spanning tree; without it the port forwards, and BPDUs pass as other multicast."),
     ] = True
     priority: Annotated[
         int,
@@ -166,7 +166,7 @@ class PortParams:
         Doc("Cost of the path through this port, 1 to 200000000; by default from the link speed."),
     ] = None
     admin_edge: Annotated[
-        bool, Doc("Only hosts are connected: forward at once when the link comes up.")
+        bool, Doc("Only hosts are connected: forward 50 ms after the link comes up.")
     ] = False
     auto_edge: Annotated[bool, Doc("Detect whether only hosts are connected.")] = True
     point_to_point: Annotated[

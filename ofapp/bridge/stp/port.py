@@ -16,8 +16,8 @@ import math
 from collections import Counter
 from enum import Enum
 
+from ofapp.bridge.effects.content import PortState
 from ofapp.bridge.stp.bpdu import Bpdu
-from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.params import Link, PointToPoint, PortParams, path_cost
 from ofapp.bridge.stp.vectors import NO_TIMES, NO_VECTOR, port_identifier
 
@@ -95,6 +95,7 @@ class TreePort:
         "drops",
         "drops_reported",
         "edge_delay_while",
+        "edge_from",
         "enabled",
         "err_disabled",
         "err_until",
@@ -216,6 +217,11 @@ class TreePort:
         return self.params.point_to_point is PointToPoint.FORCE_TRUE
 
     @property
+    def opens_at(self) -> float:
+        """When an edge port that waits opens; PAUSED: its BPDU has not left, or it is none."""
+        return self.edge_from if self.oper_edge and not self.forward else PAUSED
+
+    @property
     def kept_discarding(self) -> bool:
         """Whether a guard keeps the port discarding in any role."""
         return self.loop_inconsistent or self.self_loop
@@ -232,6 +238,8 @@ class TreePort:
         self.send_rstp = True
         self.mdelay_while = PAUSED
         self.oper_edge = self.params.admin_edge
+        # Not in 802.1D: when an edge port may open, see `transmit.EDGE_WAIT`
+        self.edge_from = PAUSED
         # 17.26: transmit
         self.own_neighbour = False
         self.new_info = True

@@ -50,5 +50,5 @@ def problems(guarded: Mapping[int, tuple[Guard, ...]]) -> Iterator[Problem]:
     """Ports that a guard closes.  guarded: guards by port number."""
     for port, guards in guarded.items():
         for guard in guards:
-            what = guard.value.replace("-", " ")
+            what = guard.value.replace("-", " ").replace("bpdu", "BPDU")
             yield GUARDS[guard].at((PortNumber(port), f" is closed by {what}"), port)

@@ -17,6 +17,7 @@ def port_receive(core: Core, port: TreePort) -> None:
         port.rcvd_bpdu = port.rcvd_rstp = port.rcvd_stp = port.rcvd_msg = False
         port.edge_delay_while = PAUSED
         port.peer = port.heard = 0
+        port.msg = None
     elif port.rcvd_bpdu:
         assert port.msg is not None
         # updtBPDUVersion (17.21.22)

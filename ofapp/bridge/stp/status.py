@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ofapp.bridge.effects.content import PortState
+from ofapp.bridge.stp.bpdu import Bpdu
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
 from ofapp.bridge.stp.port import PAUSED, Guard, InfoIs, PortRole, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times
@@ -21,6 +22,7 @@ class PortStatus:
     guards: those that block the port now; guard_counts: how often each one triggered.
     timers: seconds left of each timer of 17.17 that runs, by its name in the standard.
     sent, received: BPDUs by type (config, rst, tcn); drops: refused ones by reason.
+    heard: the last BPDU since the link came up, or since the controller started.
     """
 
     port: int
@@ -46,6 +48,7 @@ class PortStatus:
     received: Mapping[str, int]
     drops: Mapping[str, int]
     forward_transitions: int
+    heard: Bpdu | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ def port_status(core: Core, port: TreePort) -> PortStatus:
         received=dict(port.received),
         drops=dict(port.drops),
         forward_transitions=port.forward_transitions,
+        heard=port.msg,
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ofapp.bridge.effects.content import TopologyChanged
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.effects import TopologyChanged
 from ofapp.bridge.stp.events import STP_TOPOLOGY_CHANGE
 from ofapp.bridge.stp.port import EXPIRED, PortRole, Topology, TreePort
 

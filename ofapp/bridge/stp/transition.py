@@ -6,9 +6,9 @@ each with its name.  One step is taken at a time, in the order of the standard's
 
 from __future__ import annotations
 
+from ofapp.bridge.effects.content import PortState
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.events import STP_ROLE
 from ofapp.bridge.stp.params import MIGRATE_TIME
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, PortRole, Transition, TreePort
@@ -167,7 +167,7 @@ def _designated(core: Core, port: TreePort) -> bool:
         if port.disputed:
             _discard(core, port, "disputed: a bridge that does not hear this port serves the LAN")
         elif retiring:
-            _discard(core, port, "was root port, and another one takes over")
+            _discard(core, port, "was root port, and another port takes over")
         else:
             _discard(core, port, "sync: blocked until the neighbour agrees")
     elif not port.forward and not port.sync and not retiring and _designated_may_open(core, port):
@@ -202,7 +202,7 @@ def _designated_may_open(core: Core, port: TreePort) -> bool:
         return False
     if port.oper_edge:
         port.state_reason = "edge port"
-        return True
+        return port.params.bpdu_filter or not core.running(port.edge_from)
     if not port.agreed and core.running(port.fd_while):
         return False
     if core.unretired(port):

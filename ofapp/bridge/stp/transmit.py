@@ -29,6 +29,14 @@ agreement is taken.  Bridges of one controller do not need this: their agreement
 they answer (`answers`).
 """
 
+EDGE_WAIT = 0.05
+"""Seconds from the first BPDU of a port whose link came up until it opens as an edge.
+
+Not in 802.1D-2004, where an edge port opens at once.  Two edge ports of one bridge with a cable
+between them are a loop until a BPDU has come back, in which a switch makes a hundred copies of a
+frame.  It must exceed the time of a BPDU from one port to the other.
+"""
+
 HOLD = 1.0
 """Seconds until one more BPDU may be sent, once the hold count is used up (17.19.44)."""
 OWN_HOLD = 0.1
@@ -46,7 +54,8 @@ def port_transmit(core: Core, port: TreePort) -> None:
     """17.26, from IDLE back to IDLE."""
     _run_down(core, port)
     if not port.enabled:
-        port.hello_when = PAUSED
+        port.hello_when = port.edge_from = PAUSED
+        port.last_number = 0
         port.new_info = True  # TRANSMIT_INIT
         return
     assert port.selected
@@ -65,6 +74,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
         return
     if port.params.bpdu_filter:
         port.new_info = False
+        port.edge_from = EXPIRED
         return
     if port.unheard and port.role is not PortRole.DESIGNATED:
         return  # its agreement may not be to the neighbour's present information
@@ -90,6 +100,8 @@ def has_left(port: TreePort, number: int, now: float) -> None:
     """Start the timers that run from when a BPDU has been sent."""
     if port.agreement_from == PAUSED and 0 < port.asked <= number:
         port.agreement_from = now + AGREEMENT_DELAY
+    if port.edge_from == PAUSED and number == port.last_number:
+        port.edge_from = now + EDGE_WAIT
     if port.told_until == PAUSED and number == port.last_number:
         port.told_until = now + AGREEMENT_DELAY
 

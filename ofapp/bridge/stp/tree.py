@@ -13,22 +13,23 @@ it, by means of `index`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
+from ofapp.bridge.effects.content import PortState, SetPortState
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp import guards
 from ofapp.bridge.stp.absence import come_back
 from ofapp.bridge.stp.around import Around, around
 from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
+from ofapp.bridge.stp.effects import Effect, in_safe_order
 from ofapp.bridge.stp.events import STP_BPDU_DROPPED, STP_BPDU_RECEIVED
 from ofapp.bridge.stp.information import port_information
 from ofapp.bridge.stp.neighbour import forget_strangers, hear_from, know_peer
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import Guard, TreePort
+from ofapp.bridge.stp.port import EXPIRED, Guard, TreePort
 from ofapp.bridge.stp.receive import bridge_detection, port_receive, protocol_migration
 from ofapp.bridge.stp.roles import select_roles
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, guarded, port_status
@@ -73,6 +74,11 @@ class SpanningTree:
         self.rounds_used = 0
         """Most runs of a port in one step: how near the bound this bridge came."""
 
+    @property
+    def core(self) -> Core:
+        """State of the machines, for a dump and for tests."""
+        return self._core
+
     def join(self) -> None:
         """Add the tree to the controller's own trees."""
         self._core.own.join(self._core)
@@ -103,8 +109,9 @@ class SpanningTree:
         port = core.ports.get(port_no)
         if port is not None:
             has_left(port, number, max(now, core.now))
-            if port.agreement_from < port.wake:
-                port.wake = port.agreement_from
+            due = min(port.agreement_from, port.opens_at)
+            if due < port.wake:
+                port.wake = due
                 core.wakes.put(port)
 
     # -- ports -------------------------------------------------------------------------------
@@ -138,6 +145,8 @@ class SpanningTree:
             port = TreePort(new.port_no, number, new.params, link, address)
             alone = new.behind == 0 and new.params.auto_edge and link.up
             port.oper_edge = new.params.admin_edge or alone
+            if new.behind == 0:
+                port.edge_from = EXPIRED
             if new.behind:
                 know_peer(core, port, new.behind)
             core.add(port)
@@ -174,8 +183,9 @@ class SpanningTree:
         for port_no, link, edge in links:
             port = self._core.ports[port_no]
             self._change(port, port.params, link)
-            if edge and port.enabled and port.params.auto_edge:
-                port.oper_edge = True
+            if edge and port.enabled:
+                port.oper_edge |= port.params.auto_edge
+                port.edge_from = EXPIRED
         return self._finish()
 
     def set_port_params(self, port_no: int, params: PortParams, now: float) -> list[Effect]:
@@ -229,6 +239,11 @@ class SpanningTree:
     def behind(self) -> Mapping[int, int]:
         """The address of the bridge behind a port, 0 where there is none, as far as is known."""
         return self._core.behind
+
+    @property
+    def inner(self) -> Set[int]:
+        """The ports that are no edges, by number: always the present ones."""
+        return self._core.inner
 
     def go_on(self, now: float, cautious_until: float) -> list[Effect]:
         """Resume after the controller was disconnected: see `absence`.
@@ -312,7 +327,7 @@ class SpanningTree:
         return self._core.wakes.next()
 
     def snapshot(self, ports: Iterable[int] | None = None) -> BridgeStatus:
-        """The bridge and its ports as of the last call.  ports: only these; KeyError."""
+        """The bridge and its ports as of the last call.  ports: only these.  Raises KeyError."""
         return bridge_status(self._core, ports)
 
     def port(self, port_no: int) -> PortStatus:

@@ -10,7 +10,7 @@ from ofapp.cli.arguments import AnyBridgeArgument, JsonOption
 from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, local_time, say, show_table
 
-app = typer.Typer(help="Access lists.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -32,7 +32,8 @@ def show(
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
         answer = client.get(path_of(known, "acls"))
-        acls += [about | acl | {"metered": answer["metered"]} for acl in answer["acls"]]
+        about |= {"metered": answer["metered"], "first_zone": answer["first_zone"]}
+        acls += [about | acl for acl in answer["acls"]]
     if details and not json:
         _print_details(acls)
     else:
@@ -53,15 +54,20 @@ def _print_details(acls: list[Json]) -> None:
         say(f"{acl['bridge']} {acl['name']}, on {ports}")
         if acl["metered"] is False and any(rule["rate"] for rule in acl["rules"]):
             say("The switch has no meters: rates are not limited.")
+        if acl["first_zone"] is not None:
+            say(f"Connections are tracked in zone {acl['first_zone']} plus the VID.")
         show_table(_DETAILED, _rules(acl))
 
 
 def _action(rule: Json) -> str:
     said = str(rule["action"])
+    for mark in ("dscp", "pcp"):
+        if rule[mark] is not None:
+            said += f" {mark}={rule[mark]}"
     if rule["rate"] is not None:
         said += f" {rule['rate']}/s"
     if rule["mirror"] is not None:
-        away = "" if rule["mirror"]["number"] is not None else " (away)"
+        away = "" if rule["mirror"]["number"] is not None else " (absent)"
         said += f", to {rule['mirror']['name']}{away}"
     return said
 

@@ -19,22 +19,29 @@ from ofapp.cli.arguments import (
     VlanOption,
     WatchOption,
 )
-from ofapp.cli.client import CONNECT, Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, path_of, rows_of
 from ofapp.cli.output import Column, age, local_time, repeat, say, show_table, tagged
 
-app = typer.Typer(help="Bindings: which addresses hosts may use.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 AddressArgument = Annotated[
     str,
     typer.Argument(metavar="ADDRESS", help="The IPv4 or IPv6 address, or a prefix: ADDRESS/BITS."),
 ]
 
+
+def _claimed(claim: Json) -> str:
+    return claim["claim"] if claim["ethertype"] is None else f"ethertype {claim['ethertype']}"
+
+
 _COLUMNS: tuple[Column, ...] = (
-    *("bridge", "port", ("VLAN", tagged), "mac", "address", "origin"),
+    *("bridge", "port", ("VLAN", tagged), "mac", "address"),
+    ("ORIGIN", lambda binding: binding["origin"] + (" shared" if binding["shared"] else "")),
     ("LEFT", lambda binding: age(binding["seconds_left"])),
 )
 _REFUSED: tuple[Column, ...] = (
-    *("bridge", "port", ("VLAN", tagged), "mac", "claim", "address"),
+    *("bridge", "port", ("VLAN", tagged), "mac", ("CLAIM", _claimed)),
+    "address",
     ("BOUND TO", lambda claim: _owner(claim["contradicts"])),
     ("REASON", lambda claim: claim["why"]),
     *("samples", ("LAST", lambda claim: local_time(claim["last"]))),
@@ -101,14 +108,17 @@ def add(
     address: AddressArgument,
     port: OnPort,
     vlan: InVlan = 0,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Other hosts have a shared binding of it, too.")
+    ] = False,
     client: Client = CONNECT,
 ) -> None:
     """Let a host use an address; it stays until it is removed.
 
     It replaces a binding that a host has caused. One that was added by a user has to be removed
-    first.
+    first. With --shared several hosts may use the address, as with VRRP: add a binding for each.
     """
-    body = {"port": port, "vlan": vlan, "mac": mac, "address": address}
+    body = {"port": port, "vlan": vlan, "mac": mac, "address": address, "shared": shared}
     client.post(client.path(bridge, "bindings"), body=body)
 
 
@@ -117,10 +127,16 @@ def remove(
     bridge: BridgeArgument,
     address: AddressArgument,
     vlan: InVlan = 0,
+    port: PortOption = None,
+    mac: MacOption = None,
     client: Client = CONNECT,
 ) -> None:
-    """Remove a binding; its host can cause it again by DHCP or neighbour discovery."""
-    client.delete(client.path(bridge, "bindings", vlan, address))
+    """Remove a binding; its host can cause it again by DHCP or neighbour discovery.
+
+    If hosts share the address, --port and --mac say which of them loses it; without both all do.
+    """
+    query = {"port": port, "mac": mac}
+    client.delete(client.path(bridge, "bindings", vlan, address), query)
 
 
 @app.command()
@@ -142,15 +158,12 @@ def refused(
             client.delete(path_of(known, "bindings", "refused"))
         say("forgotten")
         return
-    repeat(lambda: show_table(_REFUSED, _claims(client, bridge), json), watch, json)
 
+    def once() -> None:
+        claims = rows_of(client.each(bridge, "bindings", "refused"), "refused")
+        show_table(_REFUSED, claims, json)
 
-def _claims(client: Client, bridge: str | None) -> list[Json]:
-    return [
-        claim | {"bridge": known["name"]}
-        for known in client.bridges(bridge)
-        for claim in client.get(path_of(known, "bindings", "refused"))["refused"]
-    ]
+    repeat(once, watch, json)
 
 
 def _owner(binding: Json | None) -> str | None:

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from ofapp.cli import completion
 from ofapp.cli.arguments import AnyBridgeArgument, JsonOption
 from ofapp.cli.client import CONNECT, Client, Json, path_of, report_silent
 from ofapp.cli.output import age, say, show_table
 
-app = typer.Typer(help="Bridges.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 def _name(bridge: Json) -> str:
@@ -21,7 +22,8 @@ def _name(bridge: Json) -> str:
 def state(bridge: Json) -> str:
     """The state of a bridge's switch in a word."""
     if not bridge["connected"]:
-        return "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
+        away = bridge["away"]
+        return "disconnected" if away is None else f"disconnected {age(away)}"
     if bridge["standby"]:
         return "standby"
     return "ready" if bridge["in_line"] else "refusing" if bridge["refused"] else "connected"
@@ -43,9 +45,16 @@ def show_bridges(
 
 @app.command("forget")
 def forget_bridge(
-    bridge: AnyBridgeArgument = None,
+    bridge: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[BRIDGE]",
+            help="The bridge: its name or datapath id.",
+            autocompletion=completion.bridges,
+        ),
+    ] = None,
     absent: Annotated[
-        bool, typer.Option("--absent", help="Forget all bridges whose switches are away.")
+        bool, typer.Option("--absent", help="Forget all bridges whose switches are disconnected.")
     ] = False,
     client: Client = CONNECT,
 ) -> None:
@@ -61,7 +70,10 @@ def forget_bridge(
         for datapath_id in answer["forgotten"]:
             say(f"forgot {datapath_id}")
         return
-    gone = [known for known in client.bridges() if known["former_name"] == bridge]
+    every = client.bridges()
+    gone = [known for known in every if known["former_name"] == bridge]
+    if not gone and not any(bridge in (known["name"], known["datapath_id"]) for known in every):
+        gone = [{"datapath_id": bridge}]  # absent since the controller started, or unknown
     for known in gone or client.bridges(bridge):
         client.delete(path_of(known))
         say(f"forgot {known['datapath_id']}")

@@ -11,7 +11,7 @@ from ofapp.cli.arguments import JsonOption
 from ofapp.cli.client import CONNECT, Client, Json
 from ofapp.cli.output import Column, print_json, say, show_table
 
-app = typer.Typer(help="Several controllers that serve one network.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 MemberArgument = Annotated[str, typer.Argument(metavar="MEMBER", help="Name of a member.")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,18 @@ import typer
 
 from ofapp.cli.arguments import JsonOption
 from ofapp.cli.client import CONNECT, Client, Json
+from ofapp.cli.commands import config_versions
+from ofapp.cli.config_changes import (
+    DryRunOption,
+    FlowsOption,
+    counted,
+    query_of,
+    say_changes,
+    say_outcome,
+)
 from ofapp.cli.output import print_json, say
 
-app = typer.Typer(help="The configuration file, and what runs.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 USUAL = Path("/etc/ofapp/ofapp.yaml")
 
@@ -37,9 +47,9 @@ def check(
         raise typer.Exit(1) from None
     for warning in config.warnings():
         say(f"{file}: warning: {warning}", err=True)
-    counts = [_counted(len(config.bridges), "bridge")]
+    counts = [counted(len(config.bridges), "bridge")]
     if config.fabrics:
-        counts.append(_counted(len(config.fabrics), "fabric"))
+        counts.append(counted(len(config.fabrics), "fabric"))
     say(f"{file}: valid, {', '.join(counts)}")
 
 
@@ -53,6 +63,12 @@ def schema() -> None:
 
 @app.command()
 def show(
+    version: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="[VERSION]", min=1, help="Print the file of this version, see `history`."
+        ),
+    ] = None,
     bridge: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +78,20 @@ def show(
     as_json: JsonOption = False,
     client: Client = CONNECT,
 ) -> None:
-    """Show what runs now, as a file that would make it so."""
+    """Show what runs now, as a file that would make it so; or the file of a former version."""
+    if version is not None:
+        own = client.get(f"/v1/config/versions/{version}")
+        if as_json:
+            print_json(own)
+        elif own["text"] is None:
+            say(f"version {version} is too large: its file is not kept", err=True)
+            raise typer.Exit(1)
+        elif sys.stdout.isatty():
+            for line in own["text"].splitlines():
+                say(line)
+        else:
+            typer.echo(own["text"], nl=False)  # as it was, for a file
+        return
     wanted = None if bridge is None else client.bridges(bridge)[0]["datapath_id"]
     status = client.get("/v1/config")
     bridges = [bridge for bridge in status["bridges"] if wanted in (None, bridge["datapath_id"])]
@@ -75,9 +104,7 @@ def show(
 
 @app.command()
 def reload(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing, but say what would change.")
-    ] = False,
+    dry_run: DryRunOption = False,
     force: Annotated[
         bool,
         typer.Option(
@@ -85,9 +112,7 @@ def reload(
         ),
     ] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Discard all run-time settings.")] = False,
-    flows: Annotated[
-        bool, typer.Option("--flows", help="List the changed flows, too, with --dry-run.")
-    ] = False,
+    flows: FlowsOption = False,
     as_json: JsonOption = False,
     client: Client = CONNECT,
 ) -> None:
@@ -98,26 +123,24 @@ def reload(
     A dry run lists the changed settings, and below them what changes in the network: ports,
     aggregations, addresses and so on, with the number of their flows, groups and meters.
     """
-    wanted = {"dry_run": dry_run, "force": force, "reset": reset}
-    query = {name: "true" for name, given in wanted.items() if given}
-    answer = client.post("/v1/config/reload", query or None)
-    if as_json:
-        print_json(answer)
-        return
-    for warning in answer["warnings"]:
-        say(f"warning: {warning}", err=True)
-    for change in answer["fabrics"]:
-        say(f"fabric {change}")
-    for bridge in answer["bridges"]:
-        counts = "its switch is away" if bridge["sent"] is None else _counts(bridge["sent"])
-        say(f"{bridge['name']} ({bridge['datapath_id']}): {counts}")
-        for change in bridge["changes"]:
-            say(f"  {change}{_RUN_TIME if change in bridge['dropped'] else ''}")
-        for item in bridge.get("items", ()):  # an older controller has none
-            say(f"    {_item_line(item)}")
-        for line in bridge["lines"] if flows else ():
-            say(f"      {line}")
-    say(f"{'would be: ' if dry_run else ''}{answer['message']}")
+    query = query_of(dry_run=dry_run, force=force, reset=reset)
+    say_outcome(client.post("/v1/config/reload", query), flows, as_json, dry_run)
+
+
+@app.command()
+def plan(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Configuration file to compare.")],
+    flows: FlowsOption = False,
+    as_json: JsonOption = False,
+    client: Client = CONNECT,
+) -> None:
+    """Show what a configuration file would change, and change nothing.
+
+    The file is compared with what runs, with its drop-ins (FILE.d/*.yaml). It need not be where
+    the controller reads its file. In a cluster the bridges of the member that is asked are shown.
+    """
+    answer = client.post("/v1/config/plan", None, file_body(file))
+    say_outcome(answer, flows, as_json, dry_run=True)
 
 
 @app.command()
@@ -125,9 +148,7 @@ def push(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Configuration file to apply on all members.")
     ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing, but say what would change.")
-    ] = False,
+    dry_run: DryRunOption = False,
     force: Annotated[
         bool,
         typer.Option(
@@ -135,6 +156,7 @@ def push(
             help="Push even if most of the former content is missing, or a member cannot apply it.",
         ),
     ] = False,
+    flows: FlowsOption = False,
     as_json: JsonOption = False,
     client: Client = CONNECT,
 ) -> None:
@@ -143,6 +165,23 @@ def push(
     It is pushed as one document with its drop-ins (FILE.d/*.yaml). Any member may be asked. All
     members check it first; if one refuses it, nothing changes anywhere.
     """
+    query = query_of(dry_run=dry_run, force=force)
+    answer = client.post("/v1/config/push", query, file_body(file))
+    if as_json:
+        print_json(answer)
+        return
+    say_changes(answer["here"], flows)
+    for line in _member_lines(answer["members"]):
+        say(line)
+    say(
+        f"would be: {answer['here']['message']}"
+        if dry_run
+        else f"revision {answer['revision']} holds"
+    )
+
+
+def file_body(file: Path) -> Json:
+    """A file with its drop-ins, as requests have it; exit status 1 if it is not valid."""
     import base64
     import gzip
 
@@ -153,32 +192,7 @@ def push(
     except ConfigError as error:
         say(str(error), err=True)
         raise typer.Exit(1) from None
-    wanted = {"dry_run": dry_run, "force": force}
-    query = {name: "true" for name, given in wanted.items() if given}
-    body = {"file": file.name, "data": data}
-    answer = client.post("/v1/config/push", query or None, body)
-    if as_json:
-        print_json(answer)
-        return
-    for warning in answer["here"]["warnings"]:
-        say(f"warning: {warning}", err=True)
-    for own in answer["here"]["bridges"]:
-        _say_cut_off(own)
-    for line in _member_lines(answer["members"]):
-        say(line)
-    say(
-        f"would be: {answer['here']['message']}"
-        if dry_run
-        else f"revision {answer['revision']} holds"
-    )
-
-
-def _say_cut_off(bridge: Json) -> None:
-    """Name the hosts that would be cut off; an older controller does not tell."""
-    for host in bridge.get("cut_off", ()):
-        vlan = f" in VLAN {host['vlan']}" if host["vlan"] else ""
-        what = f"{host['mac']}{vlan} on port {host['port']} would be cut off: it has no binding"
-        say(f"warning: {bridge['name']}: {what}", err=True)
+    return {"file": file.name, "data": data}
 
 
 def _member_lines(members: list[Json]) -> list[str]:
@@ -193,19 +207,6 @@ def _member_lines(members: list[Json]) -> list[str]:
     return lines
 
 
-_RUN_TIME = " (was set at run time, and is taken back)"
-
-
-def _item_line(item: Json) -> str:
-    changes = f": {', '.join(item['changes'])}" if item["changes"] else ""
-    return f"{item['item']}{changes} ({_counts(item['sent'])})"
-
-
-def _counts(sent: dict[str, int]) -> str:
-    counts = (_counted(number, kind.removesuffix("s")) for kind, number in sent.items() if number)
-    return ", ".join(counts) or "no flow"
-
-
 def _lines(status: Json, bridges: list[Json]) -> list[str]:
     from ofapp.common.yaml_text import yaml_text
 
@@ -217,7 +218,8 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
     lines.append("bridges:\n")
     for bridge in bridges:
         lines.append(f'  "{bridge["datapath_id"]}":  {_comment(bridge["name"])}\n')
-        lines += [f"    {_comment(f'at run time: {change}')}\n" for change in bridge["since"]]
+        changes = [*bridge["since"], *bridge.get("run_time_entries", ())]  # not of an older one
+        lines += [f"    {_comment(f'at run time: {change}')}\n" for change in changes]
         lines += [f"    {line}\n" for line in yaml_text(bridge["config"]).rstrip("\n").split("\n")]
     return lines
 
@@ -228,5 +230,5 @@ def _comment(text: str) -> str:
     return f"# {''.join(seen)}"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+for _command in (config_versions.history, config_versions.diff, config_versions.rollback):
+    app.command()(_command)

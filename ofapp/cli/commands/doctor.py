@@ -15,13 +15,13 @@ from ofapp.cli.commands.deploy.options import DatabaseOption
 from ofapp.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from ofapp.host_setup.diagnose import ControllerReport
-    from ofapp.host_setup.finding import Finding
+    from ofapp.host_setup.diagnose_controller import ControllerReport
+    from ofapp.host_setup.finding import Finding, Group
     from ofapp.host_setup.state import Switch
 
 
 SHOWN = 8
-"""Places of one problem that are named."""
+"""Places of one problem that are named, and remedies that are shown."""
 
 WARNINGS = 3
 """Exit status when there are warnings and no error.  2 is for a command that was typed wrong."""
@@ -61,7 +61,7 @@ def doctor(
     if json:
         print_json([_as_json(finding) for finding in findings])
     else:
-        _show(findings)
+        show(findings)
     if findings:
         raise typer.Exit(1 if any(finding.fatal for finding in findings) else WARNINGS)
 
@@ -111,7 +111,7 @@ def _show_host(host: Json) -> None:
 
 def _ask(url: str) -> ControllerReport:
     """Ask the controller for what the diagnosis needs."""
-    from ofapp.host_setup.diagnose import ControllerReport
+    from ofapp.host_setup.diagnose_controller import ControllerReport
 
     client = Client(url)
     try:
@@ -131,9 +131,6 @@ def _ask(url: str) -> ControllerReport:
     config: Json = {}
     with suppress(ApiError):
         config = client.get("/v1/config")
-    cluster: Json = {}
-    with suppress(ApiError):
-        cluster = client.get("/v1/cluster")
     problems: list[Json] = []
     with suppress(ApiError):  # an older controller has none
         problems = client.get("/v1/problems")["problems"]
@@ -148,13 +145,13 @@ def _ask(url: str) -> ControllerReport:
         lags,
         fabrics,
         config.get("members", []),
-        cluster.get("invalid", []),
         problems,
         listens,
     )
 
 
-def _show(findings: tuple[Finding, ...]) -> None:
+def show(findings: tuple[Finding, ...]) -> None:
+    """Print the findings, alike ones together."""
     from ofapp.host_setup.finding import grouped
 
     if not findings:
@@ -162,10 +159,17 @@ def _show(findings: tuple[Finding, ...]) -> None:
         return
     for group in grouped(findings):
         kind = "error" if group.fatal else "warning"
-        say(f"{kind}: {_places(group.places)}: {group.problem}", bold=True)
-        say(f"    {group.fix}")
+        say(f"{kind}: {_places(group.places)}: {_said(group)}", bold=True)
+        for fix in group.fixes[:SHOWN]:
+            say(f"    {fix}")
     errors = sum(finding.fatal for finding in findings)
     say(f"{_count(errors, 'error')}, {_count(len(findings) - errors, 'warning')}")
+
+
+def _said(group: Group) -> str:
+    """The problem, of several places as a sentence about each."""
+    verb = group.problem.split(maxsplit=1)[0] in ("is", "has", "does", "was")
+    return f"each {group.problem}" if verb and len(group.places) > 1 else group.problem
 
 
 def _places(places: tuple[str, ...]) -> str:

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import JsonOption
-from ofapp.cli.client import CONNECT, Client, Json, report_silent
-from ofapp.cli.output import local_time, print_json, say
+from ofapp.bridge.event import Severity
+from ofapp.cli.arguments import BridgeOption, JsonOption, KindsOption
+from ofapp.cli.client import CONNECT, MISSED, ApiError, Client, Json, report_silent
+from ofapp.cli.output import local_time, print_json, say, severity_colour
 
 
 def events(
@@ -27,15 +28,7 @@ def events(
             " 10m, 2h, 7d), or after an event's number.",
         ),
     ] = "0",
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind",
-            metavar="KINDS",
-            help="Only events of these kinds, or that begin so: port, stp.role; several with"
-            " commas between.",
-        ),
-    ] = None,
+    kind: KindsOption = None,
     kinds: Annotated[
         bool,
         typer.Option(
@@ -43,6 +36,15 @@ def events(
             help="Explain the kinds of events and what to do about them; with --kind only those.",
         ),
     ] = False,
+    bridge: BridgeOption = None,
+    severity: Annotated[
+        Severity | None,
+        typer.Option(
+            "--severity",
+            help="Only events at least as severe; debug, which -f alone can show, has each BPDU and"
+            " each learned address.",
+        ),
+    ] = None,
     json: JsonOption = False,
     client: Client = CONNECT,
 ) -> None:
@@ -54,10 +56,18 @@ def events(
     -f continues when the controller restarts, whose events are numbered from one again, and
     reports if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
+    if kind is not None:
+        _check_kinds(client, kind)
     if kinds:
         _show_kinds(client, kind, json)
         return
-    chosen = {"since": _start(since), "kind": kind}
+    least = Severity.INFO if severity is None else severity
+    chosen = {
+        "since": _start(since),
+        "kind": kind,
+        "bridge": bridge,
+        "severity": least.value,
+    }
     if not follow:
         answer = client.get("/v1/events", chosen)
         for event in answer["events"]:
@@ -65,10 +75,24 @@ def events(
         report_silent(answer)
         return
     try:
-        for event in client.events({**chosen, "severity": "info"}):
+        for event in client.events(chosen):
             _show(event, json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _check_kinds(client: Client, chosen: str) -> None:
+    """Raise ApiError for a kind that the controller does not have, with a kind that is near."""
+    from ofapp.config.base import similar
+
+    names = [one["kind"] for one in client.get("/v1/events/kinds")["kinds"]]
+    for kind in (each.rstrip(".") for each in chosen.split(",")):
+        if any(f"{name}.".startswith(f"{kind}.") for name in [*names, MISSED]):
+            continue
+        groups = {".".join(name.split(".")[:n]) for name in names for n in range(1, 5)}
+        near = similar(kind, sorted(groups))
+        hint = f"did you mean {near}?" if near else "`ofapp events --kinds` explains all"
+        raise ApiError(f"there is no kind of events {kind}: {hint}")
 
 
 def _show_kinds(client: Client, chosen: str | None, json: bool) -> None:
@@ -105,5 +129,6 @@ def _show(event: Json, json: bool) -> None:
         return
     say(
         f"{_number(event)} {local_time(event['time'])} {event['datapath_id'] or '-'}"
-        f" {event['severity']} {event['kind']}: {event['message']}"
+        f" {event['severity']} {event['kind']}: {event['message']}",
+        colour=severity_colour(event["severity"]),
     )

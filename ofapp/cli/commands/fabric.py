@@ -14,7 +14,7 @@ from ofapp.cli.commands.config import USUAL
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table
 from ofapp.fabric_setup import DIRECTORY
 
-app = typer.Typer(help="Several switches that are one bridge.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="NAME", help="The fabric. Without it, all fabrics.")
@@ -100,7 +100,7 @@ def trace(
 ) -> None:
     """Show which links frames to a host take, and which after the failure of each of them.
 
-    Nothing is sent. A way in red or blue is one around a failure.
+    Nothing is sent. A path in red or blue is one around a failure.
     """
     path = _path(fabric or _only(client), "trace")
     found = client.get(path, {"from": start, "to": to, "vlan": vlan})
@@ -108,13 +108,13 @@ def trace(
         print_json(found)
         return
     say(f"from {_place(found['start'])} to {found['mac']}{_in_vlan(found)}{_end(found)}")
-    for way in found["ways"]:
-        say(f"  {_way(way)}")
+    for hops in found["ways"]:
+        say(f"  {_hops(hops)}")
     for detour in found["after"]:
-        ways = detour["ways"]
-        say(f"without {detour['one']} - {detour['other']}:{'' if ways else ' no way is left'}")
-        for way in ways:
-            say(f"  {_way(way)}")
+        paths = detour["ways"]
+        say(f"without {detour['one']} - {detour['other']}:{'' if paths else ' no path is left'}")
+        for hops in paths:
+            say(f"  {_hops(hops)}")
 
 
 @app.command()
@@ -272,10 +272,10 @@ def _end(found: Json) -> str:
     return f" at {_place(found['end'])}, {none}"
 
 
-def _way(way: list[Json]) -> str:
-    """The hops of a way, each with its colour where that changes."""
+def _hops(hops: list[Json]) -> str:
+    """The hops of a path, each with its colour where that changes."""
     words, colour = [], "green"
-    for hop in way:
+    for hop in hops:
         changed = f" ({hop['colour']})" if hop["colour"] != colour else ""
         colour = hop["colour"]
         words.append(f"{hop['out']} > {hop['into']}{changed}")

@@ -31,7 +31,7 @@ PLACE = "BRIDGE"
 
 
 def read_fabric(file: Path, name: str | None) -> FabricParams:
-    """The fabric of the file's section `fabrics`; ApiError."""
+    """The fabric of the file's section `fabrics`.  Raises ApiError."""
     try:
         config = load_config(file)
     except ConfigError as error:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ofapp.bridge.mac import is_mac
 from ofapp.cli.arguments import (
     AnyBridgeArgument,
     BridgeArgument,
@@ -20,10 +19,11 @@ from ofapp.cli.arguments import (
     VlanOption,
     WatchOption,
 )
-from ofapp.cli.client import CONNECT, Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, path_of, rows_of
+from ofapp.cli.follow import follow
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table, tagged
 
-app = typer.Typer(help="Forwarding databases: the port of each MAC address.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 _COLUMNS: tuple[Column, ...] = (
     "mac",
@@ -133,7 +133,6 @@ def add(
     client: Client = CONNECT,
 ) -> None:
     """Add a static entry, or one that may move (--extern-learn)."""
-    bridge, mac = _in_order(bridge, mac)
     type_ = {"type": "extern_learn"} if extern_learn else {}
     client.put(client.path(bridge, "fdb", vlan, mac), {"port": port, **type_})
 
@@ -146,7 +145,6 @@ def delete(
     client: Client = CONNECT,
 ) -> None:
     """Delete an entry; the address may be learned again."""
-    bridge, mac = _in_order(bridge, mac)
     client.delete(client.path(bridge, "fdb", vlan, mac))
 
 
@@ -175,12 +173,7 @@ def held(
     client: Client = CONNECT,
 ) -> None:
     """Show the addresses that are held down, because they flap or belong to a sticky port."""
-    entries = [
-        entry | {"bridge": known["name"]}
-        for known in client.bridges(bridge)
-        for entry in client.get(path_of(known, "fdb", "held"))["held"]
-    ]
-    show_table(_HELD, entries, json)
+    show_table(_HELD, rows_of(client.each(bridge, "fdb", "held"), "held"), json)
 
 
 @app.command()
@@ -191,16 +184,19 @@ def release(
     client: Client = CONNECT,
 ) -> None:
     """Release an address that is held down; it may move again."""
-    bridge, mac = _in_order(bridge, mac)
     client.delete(client.path(bridge, "fdb", "held", vlan, mac))
 
 
-def _in_order(bridge: str, mac: str) -> tuple[str, str]:
-    """Accept MAC BRIDGE, too, the order before 0.3."""
-    if not is_mac(bridge) or is_mac(mac):
-        return bridge, mac
-    say("ofapp: BRIDGE comes before MAC; the order MAC BRIDGE works until 0.4", err=True)
-    return mac, bridge
+@app.command()
+def monitor(
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, client: Client = CONNECT
+) -> None:
+    """Follow the addresses as they are learned, move and go, as `bridge monitor fdb` does.
+
+    Addresses that are held down and limits that are reached are shown, too.  Where very many are
+    learned at a time, some are left out, and the numbers of the events (-j) have a gap.
+    """
+    follow(client, "fdb", bridge, lambda event: str(event["message"]), json)
 
 
 def _as_iproute2(entry: Json, statistics: bool) -> Json:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import typer
 
 from ofapp.cli.arguments import AnyBridgeArgument, JsonOption, WatchOption
-from ofapp.cli.client import CONNECT, Client, path_of
-from ofapp.cli.output import Column, print_json, repeat, show_table
+from ofapp.cli.client import CONNECT, Client, rows_of
+from ofapp.cli.output import Column, repeat, show_table
 from ofapp.cli.parameters import add_protocol_settings
 
-app = typer.Typer(
-    help="First-hop security: what the hosts behind each port may claim.", no_args_is_help=True
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 def _yes(name: str) -> Column:
@@ -28,6 +24,7 @@ _COLUMNS: tuple[Column, ...] = (
     *(_yes("dhcp_server"), _yes("router")),
     ("BINDINGS", lambda port: f"{port['bindings']}/{port['parameters']['max_bindings']}"),
     "refused",
+    ("ETHERTYPES", "parameters.ethertypes"),
 )
 
 
@@ -42,23 +39,14 @@ def show(
 
     DHCP-SERVER and ROUTER tell whether these may be there. REFUSED counts bindings that were not
     made because the port's limit was reached; `ofapp binding refused` shows refused frames.
+    ETHERTYPES are those that hosts may send.
     """
     repeat(lambda: _show(client, bridge, json), watch, json)
 
 
 def _show(client: Client, bridge: str | None, json: bool) -> None:
-    answers = [client.get(path_of(known, "first-hop")) for known in client.bridges(bridge)]
-    if json:
-        print_json(answers)
-        return
-    rows = [port | {"bridge": own["bridge"]} for own in answers for port in own["ports"]]
-    show_table(_COLUMNS, rows)
+    answers = client.each(bridge, "first-hop")
+    show_table(_COLUMNS, answers if json else rows_of(answers, "ports"), json)
 
 
-def _params() -> ModuleType:
-    from ofapp.bridge.first_hop import params
-
-    return params
-
-
-add_protocol_settings(app, "first-hop", None, _params)
+add_protocol_settings(app, "first-hop", None)

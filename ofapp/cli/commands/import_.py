@@ -15,9 +15,7 @@ from ofapp.cli.output import say
 if TYPE_CHECKING:
     from ofapp.migrate.draft import Draft
 
-app = typer.Typer(
-    help="Write a configuration file from that of another bridge.", no_args_is_help=True
-)
+app = typer.Typer(no_args_is_help=True)
 
 Output = Annotated[
     Path | None,

@@ -12,7 +12,7 @@ from ofapp.cli.client import CONNECT, ApiError, Client, Json, path_of
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, setting, settings
 
-app = typer.Typer(help="Link aggregation.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -34,7 +34,7 @@ def _bridges(client: Client, bridge: str | None, lag: str | None) -> list[Json]:
     """Bridges with the aggregations to show; ApiError if there is none of that name."""
     if lag is None and bridge is not None:
         _no_aggregation(client, bridge)
-    bridges = [client.get(path_of(known, "lags")) for known in client.bridges(bridge)]
+    bridges = client.each(bridge, "lags")
     if lag is not None:
         bridges = [bridge | {"lags": _called(bridge["lags"], lag)} for bridge in bridges]
         if not any(bridge["lags"] for bridge in bridges):
@@ -95,7 +95,7 @@ def set_(
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    wanted = settings(values, given)
+    wanted = settings(values, given, _owners())
     path = client.path(bridge, "lags", lag)
     if not yes:
         _ask(lag, client.get(path)["parameters"], wanted)
@@ -133,7 +133,12 @@ def _partner(member: Json) -> str | None:
     return None if partner is None else f"{partner['system']} key {partner['key']}"
 
 
+def _state(member: Json) -> str:
+    """The state of a member; a port that the bridge does not have is `away` in the API."""
+    return "absent" if member["state"] == "away" else str(member["state"])
+
+
 _COLUMNS: tuple[Column, ...] = (
-    *("bridge", "lag", ("STATE", "lag_state"), ("MEMBER", "name"), "state"),
+    *("bridge", "lag", ("STATE", "lag_state"), ("MEMBER", "name"), ("STATE", _state)),
     *(("PARTNER", _partner), ("WHY NOT IN USE", "reason")),
 )

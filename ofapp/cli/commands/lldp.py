@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import AnyBridgeArgument, JsonOption, WatchOption
-from ofapp.cli.client import CONNECT, Client, Json, path_of
+from ofapp.cli.arguments import (
+    AnyBridgeArgument,
+    BridgeArgument,
+    JsonOption,
+    PortArgument,
+    WatchOption,
+)
+from ofapp.cli.client import CONNECT, Client, Json, rows_of
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import add_protocol_settings
 
-app = typer.Typer(help="Neighbours by LLDP (IEEE 802.1AB).", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 CountersOption = Annotated[
     bool, typer.Option("-s", "--statistics", help="Show the counters of each port instead.")
@@ -28,6 +33,24 @@ _COLUMNS: tuple[Column, ...] = (
     ("ITS PORT", "port_id"),
     ("OWN", lambda neighbour: "yes" if neighbour["own"] else None),
     *("capabilities", ("ADDRESS", "management_addresses")),
+)
+
+
+def _far(port: Json) -> str | None:
+    """The port at the other end of a link that is one-way, or the only neighbour."""
+    if port["one_way"]:
+        return str(port["one_way"]["neighbour"])
+    known = port["neighbours"]
+    if len(known) != 1:
+        return None
+    return f"port {known[0]['port_id']} of {known[0]['system_name'] or known[0]['chassis_id']}"
+
+
+_LINKS: tuple[Column, ...] = (
+    *("bridge", ("PORT", "name")),
+    ("LINK", lambda port: "one-way" if port["one_way"] else "both ways" if port["heard"] else None),
+    ("STATE", lambda port: "held" if (port["one_way"] or {}).get("state") == "held" else "open"),
+    ("NEIGHBOUR", _far),
 )
 
 
@@ -47,33 +70,57 @@ def show(
 
 
 def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> None:
-    answers = [client.get(path_of(known, "lldp")) for known in client.bridges(bridge)]
+    answers = client.each(bridge, "lldp")
+    if json or not any(answer["enabled"] for answer in answers):
+        _print(answers, json)
+    elif statistics:
+        show_table(_COUNTERS, rows_of(answers, "ports"))
+    else:
+        rows = map(_rows, rows_of(answers, "ports"))
+        show_table(_COLUMNS, [row for each in rows for row in each])
+
+
+def _print(answers: list[Json], json: bool) -> None:
+    """Print answers as JSON, or that LLDP is off."""
     if json:
         print_json(answers)
-        return
-    if not any(answer["enabled"] for answer in answers):
+    else:
         say(
             "LLDP is off. `lldp: {enabled: true}` in the configuration file turns it on, and"
             " `ofapp lldp set BRIDGE --on` until the file changes that."
         )
-        return
-    if statistics:
-        show_table(_COUNTERS, [port for answer in answers for port in _of(answer)])
-        return
-    show_table(_COLUMNS, [row for answer in answers for port in _of(answer) for row in _rows(port)])
 
 
-def _params() -> ModuleType:
-    from ofapp.bridge.lldp import params
+@app.command()
+def links(
+    bridge: AnyBridgeArgument = None,
+    watch: WatchOption = None,
+    json: JsonOption = False,
+    client: Client = CONNECT,
+) -> None:
+    """Show which ports their neighbours hear, and which ports are closed as one-way.
 
-    return params
+    LINK is `-` while that is not known: the neighbour does not say which ports it hears, or
+    `one_way` is off.
+    """
+
+    def once() -> None:
+        answers = client.each(bridge, "lldp")
+        if json or not any(answer["enabled"] for answer in answers):
+            _print(answers, json)
+        else:
+            show_table(_LINKS, rows_of(answers, "ports"))
+
+    repeat(once, watch, json)
 
 
-add_protocol_settings(app, "lldp", "LLDP", _params)
+@app.command()
+def free(bridge: BridgeArgument, port: PortArgument, client: Client = CONNECT) -> None:
+    """Open a port whose link is one-way.  The port closes again while the link stays one-way."""
+    client.post(client.path(bridge, "lldp", "ports", port, "free"))
 
 
-def _of(answer: Json) -> list[Json]:
-    return [port | {"bridge": answer["bridge"]} for port in answer["ports"]]
+add_protocol_settings(app, "lldp", "LLDP")
 
 
 def _rows(port: Json) -> list[Json]:

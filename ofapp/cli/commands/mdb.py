@@ -20,7 +20,7 @@ from ofapp.cli.arguments import (
 from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, show_table, tagged
 
-app = typer.Typer(help="Multicast groups and their ports.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 GroupArgument = Annotated[
     str, typer.Argument(metavar="GROUP", help="The group: an IPv4, IPv6 or MAC address.")

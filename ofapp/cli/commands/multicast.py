@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, JsonOption, WatchOption
-from ofapp.cli.client import CONNECT, Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json
 from ofapp.cli.output import Column, age, repeat, show_table, tagged
-from ofapp.cli.parameters import Given, setting, settings
+from ofapp.cli.parameters import Given, is_off, say_no_effect, setting, settings
 
-app = typer.Typer(help="Multicast snooping.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -26,7 +26,7 @@ def show(
 
 
 def _show(client: Client, bridge: str | None, json: bool) -> None:
-    answers = [client.get(path_of(known, "multicast")) for known in client.bridges(bridge)]
+    answers = client.each(bridge, "multicast")
     show_table(
         _COLUMNS, answers if json else [row for status in answers for row in _rows(status)], json
     )
@@ -68,7 +68,10 @@ def set_(
     """
     below: tuple[str | int, ...] = () if port is None else ("ports", port)
     below = below if vlan is None else (*below, "vlans", vlan)
-    client.patch(client.path(bridge, "multicast", *below), settings(values, given))
+    wanted = settings(values, given, _owners())
+    answer = client.patch(client.path(bridge, "multicast", *below), wanted)
+    if "mcast_snooping" not in wanted and is_off(client, bridge, "multicast", answer):
+        say_no_effect(f"`ofapp multicast set {bridge} mcast_snooping=true` turns snooping on")
 
 
 def _rows(status: Json) -> list[Json]:

@@ -11,10 +11,10 @@ import typer
 
 from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, PortArgument
 from ofapp.cli.client import CONNECT, Client, Json, path_of
-from ofapp.cli.output import Column, print_json, repeat, short, show_table
+from ofapp.cli.output import Column, print_json, repeat, say, short, show_table
 from ofapp.cli.parameters import Given, setting, settings
 
-app = typer.Typer(help="Ports.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 _COUNTED = {
     "RX-FRAMES": ("rx_frames",),
@@ -54,7 +54,11 @@ def show(
 ) -> None:
     """Show the ports of a bridge, or of all bridges.
 
-    ERRORS and DROPS are those of received / sent frames.
+    POLICY has what differs from the defaults: shutdown, isolated, locked, community, access list,
+    rates in kbit/s, and priorities. It has rates by a RADIUS server, too.
+
+    ERRORS and DROPS are those of received / sent frames.  With -s the frames are shown, too, that
+    rates, storm control and limits towards the controller have dropped.
     """
     before: _Taken | None = None
 
@@ -87,7 +91,8 @@ def set_(
         typer.Argument(
             metavar="KEY=VALUE...",
             help="As in the configuration file: isolated=true, vlan=10, "
-            "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
+            "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}; "
+            "rate_in=null takes a value away",
         ),
     ] = None,
     client: Client = CONNECT,
@@ -96,7 +101,7 @@ def set_(
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    client.patch(client.path(bridge, "ports", port), settings(values, given))
+    client.patch(client.path(bridge, "ports", port), settings(values, given, _owners()))
 
 
 def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
@@ -112,7 +117,8 @@ def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
 def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
     if not statistics:
         trust = ["trust"] if any(port["trust"] != "none" for port in ports) else []
-        show_table([*_COLUMNS, *trust], ports)
+        policy: list[Column] = [("POLICY", _policy)] if any(map(_policy, ports)) else []
+        show_table([*_COLUMNS, *trust, *policy], ports)
         return
     headings = _COUNTED if before is None else _RATES
     counted = (
@@ -121,6 +127,11 @@ def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
     )
     speed = "MBIT/S", lambda port: port["speed_mbps"] or None
     show_table(["bridge", ("PORT", "name"), speed, *counted], ports)
+    for port in ports:
+        if held := [f"{kind} {count}" for kind, count in port["held_back"].items() if count]:
+            age = port["held_back_age"]
+            since = "" if age is None else f", as of {age:.0f} s ago"
+            say(f"{port['bridge']} {port['name']}: frames above limits: {', '.join(held)}{since}")
 
 
 def _number(port: Json) -> object:
@@ -129,6 +140,20 @@ def _number(port: Json) -> object:
 
 def _state(port: Json) -> object:
     return port["state"] if port["lag"] is None else f"{port['state']} ({port['lag']})"
+
+
+def _policy(port: Json) -> str:
+    """What differs from the defaults in a port's policy."""
+    flags = [name for name in ("shutdown", "isolated", "locked") if port[name]]
+    defaults: Json = {"community": None, "acl": None, "rate_in": None, "rate_out": None}
+    defaults |= {"qos_trust": "both", "priority": 0}
+    unit = {"rate_in": " kbit/s", "rate_out": " kbit/s"}
+    values = [
+        f"{name} {port[name]}{unit.get(name, '')}"
+        for name, usual in defaults.items()
+        if port[name] != usual
+    ]
+    return ", ".join([*flags, *values])
 
 
 _COLUMNS: tuple[Column, ...] = (

@@ -9,8 +9,8 @@ import typer
 
 from ofapp.cli.arguments import BridgeOption, JsonOption
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
-from ofapp.cli.default_command import ShowByDefault
-from ofapp.cli.output import local_time, print_json, say
+from ofapp.cli.groups import ShowByDefault
+from ofapp.cli.output import local_time, print_json, say, severity_colour
 
 
 class Severity(StrEnum):
@@ -21,7 +21,6 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-COLOURS = {"error": typer.colors.RED, "warning": typer.colors.YELLOW}
 FAULTY = 1
 """Exit status while there is an error that is not acknowledged."""
 
@@ -31,7 +30,6 @@ SeverityOption = Annotated[
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As in the list: 1f2e3d4c.")]
 
 app = typer.Typer(
-    help="What is wrong now, and what to do about it: `ofapp problems` lists it.",
     cls=ShowByDefault,
 )
 
@@ -98,7 +96,7 @@ def show(listed: list[Json]) -> None:
     for one in listed:
         place = "/".join(filter(None, (one["bridge"] or "controller", one["port"])))
         seen = one["acknowledged"]
-        colour = None if seen else COLOURS.get(one["severity"])
+        colour = None if seen else severity_colour(one["severity"])
         say(f"{one['severity']}: {place}: {one['message']}", bold=True, colour=colour)
         say(f"    {one['advice']}")
         if one["remedy"]:

@@ -11,7 +11,7 @@ import typer
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption
 from ofapp.cli.client import ApiError, Client
 
-app = typer.Typer(help="SNMP subagent (AgentX) for snmpd.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

@@ -9,9 +9,8 @@ import typer
 from ofapp.cli.arguments import WatchOption
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
 from ofapp.cli.commands.bridges import state
-from ofapp.cli.commands.problems import COLOURS
 from ofapp.cli.commands.top import lateness, taken
-from ofapp.cli.output import age, local_time, repeat, say, show_table
+from ofapp.cli.output import age, local_time, repeat, say, severity_colour, show_table
 
 SHOWN = 10
 """Most problems that are shown."""
@@ -60,7 +59,7 @@ def _problems(listed: list[Json]) -> None:
         place = "/".join(filter(None, (one["bridge"] or "controller", one["port"])))
         since = local_time(one["since"], "%H:%M:%S")
         line = f"  {since} {one['severity']}: {place}: {one['message']}"
-        say(line, colour=COLOURS.get(one["severity"]))
+        say(line, colour=severity_colour(one["severity"]))
     more = f" ({len(listed) - SHOWN} more)" if len(listed) > SHOWN else ""
     say(f"  `ofapp problems` says what to do{more}")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -15,11 +13,12 @@ from ofapp.cli.arguments import (
     PortArgument,
     WatchOption,
 )
-from ofapp.cli.client import CONNECT, Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json
+from ofapp.cli.follow import follow
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table
 from ofapp.cli.parameters import add_protocol_settings
 
-app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 # Show
@@ -36,7 +35,7 @@ def show(
     """Show the spanning tree of a bridge, or of all bridges."""
 
     def once() -> None:
-        bridges = [client.get(path_of(known, "stp")) for known in client.bridges(bridge)]
+        bridges = client.each(bridge, "stp")
         if json:
             print_json(bridges)
             return
@@ -51,7 +50,7 @@ def show(
 def _show_bridge(status: Json, detail: bool) -> None:
     params = status["parameters"]
     version = "STP" if params["force_version"] == 0 else "RSTP"
-    away = "" if status["connected"] else ", its switch is away; last known state"
+    away = "" if status["connected"] else ", its switch is disconnected; last known state"
     say(f"{status['bridge']}: {version if status['enabled'] else 'off'}{away}", bold=True)
     if status["bridge_id"] is not None:
         _show_pairs(_bridge_pairs(status, detail))
@@ -105,7 +104,7 @@ def _change(change: Json) -> str:
 
 def _state(port: Json) -> str:
     if not port["connected"]:
-        return "away"
+        return "disconnected"
     return ": ".join([port["state"], *port["guards"]]) if port["up"] else "down"
 
 
@@ -176,13 +175,7 @@ def _show_pairs(pairs: list[tuple[str, str]]) -> None:
 # Configure
 
 
-def _params() -> ModuleType:
-    from ofapp.bridge.stp import params
-
-    return params
-
-
-add_protocol_settings(app, "stp", "spanning tree", _params)
+add_protocol_settings(app, "stp", "spanning tree")
 
 
 @app.command()
@@ -209,27 +202,14 @@ def trace(
     Of a BPDU: its type, the sender's role, its flags in brackets, then the root, the
     sender's cost to it, the sender and its port, and the message age.
     """
-    names = {known["datapath_id"]: known["name"] for known in client.bridges(bridge)}
-    query = {"kind": "stp,port,bridge", "bridge": next(iter(names)) if bridge else None}
-    try:
-        for event in client.events(query):
-            if json:
-                print_json(event)
-                continue
-            datapath_id = event["datapath_id"]
-            if datapath_id not in names or event["kind"] == "bridge.ready":
-                names |= {known["datapath_id"]: known["name"] for known in client.bridges()}
-            say(_line(event, names.get(datapath_id) or datapath_id or "-"))
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    follow(client, "stp,port,bridge", bridge, story, json)
 
 
-def _line(event: Json, bridge: str) -> str:
-    when = datetime.fromisoformat(event["time"]).astimezone()
-    what = event["message"].removeprefix("port ")
+def story(event: Json) -> str:
+    what = str(event["message"]).removeprefix("port ")
     if event["kind"] == "stp.root":
         what += f": {_bridge_id(event['data']['new'])}, cost {event['data']['root_path_cost']}"
-    return f"{when:%H:%M:%S}.{when.microsecond // 1000:03} {bridge}  {what}"
+    return what
 
 
 def _bridge_id(text: str) -> str:

@@ -16,7 +16,6 @@ from ofapp.cli.client import ApiError, Client
 from ofapp.cli.output import Column, local_time, say, show_table
 
 app = typer.Typer(
-    help="Tokens for clients of the API, with a role each.",
     no_args_is_help=True,
 )
 
@@ -88,6 +87,7 @@ def create(
     say(f"token {made['name']}, {made['role']}, good {until}; it is not shown again:", err=True)
     if made["closes"]:
         say("it is the first: from now on the API asks everybody but root for a token", err=True)
+        say(f"to undo that: ofapp token revoke {made['name']} --open", err=True)
     if file is None:
         typer.echo(made["token"])
         return
@@ -102,10 +102,22 @@ def list_(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
 
 
 @app.command()
-def revoke(name: NameArgument, api: ApiOption = DEFAULT_URL) -> None:
+def revoke(
+    name: NameArgument,
+    reopen: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            help="With the last token: users of the controller's machine need none any more, as"
+            " before the first one.",
+        ),
+    ] = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
     """Revoke a token, and end the sessions that began with it."""
-    Client(api).delete(f"/v1/tokens/{quote(name, safe='')}")
-    say(f"revoked {name}")
+    query = {"open": "true"} if reopen else None
+    Client(api).delete(f"/v1/tokens/{quote(name, safe='')}", query)
+    say(f"revoked {name}{'; the API asks for no token any more' if reopen else ''}")
 
 
 def _private(path: Path) -> int:

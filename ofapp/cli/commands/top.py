@@ -31,7 +31,7 @@ _NUMBERS = {
 class Taken(NamedTuple):
     """Values of /metrics; at: monotonic time.
 
-    sums: of all samples of a name, by name and bridge; late: how often the loop was at most so
+    sums: sums of all samples of a name, by name and bridge; late: how often the loop was at most so
     many seconds late; processor: seconds that the controller has used of it.
     """
 
@@ -122,9 +122,9 @@ def _row(datapath_id: str, name: str, now: Taken, before: Taken | None) -> list[
     def number(what: str) -> float:
         return now.sums[what, datapath_id]
 
-    state = "away"
+    state = "disconnected"
     if number("ofapp_bridge_connected"):
-        state = "in line" if number("ofapp_bridge_in_line") else "connected"
+        state = "in sync" if number("ofapp_bridge_in_line") else "connected"
     echo = number("ofapp_channel_echo_round_trip_seconds")
     return [
         *(name, state, f"{number('ofapp_port_up'):.0f}", f"{number('ofapp_fdb_entries'):.0f}"),

@@ -8,10 +8,10 @@ from ofapp.cli.arguments import BridgeArgument, JsonOption, PortArgument, WatchO
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
 from ofapp.cli.output import Column, local_time, print_json, repeat, say, show_table
 
-app = typer.Typer(help="Links between bridges, and their neighbours.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
-MISSING = "cable.missing"
-"""Kind of the problem of a cable that was there and is gone."""
+CABLES = ("cable.missing", "cable.silent")
+"""Kinds of problems of cables that were there and carry nothing."""
 _NO_TREE = {"role": "-", "state": "-"}
 
 
@@ -19,7 +19,7 @@ _NO_TREE = {"role": "-", "state": "-"}
 def show(watch: WatchOption = None, json: JsonOption = False, client: Client = CONNECT) -> None:
     """Show the links between the bridges, and neighbours that are not managed here.
 
-    STP is the role and state of each end in spanning tree, or "away" if its switch is not
+    STP is the role and state of each end in spanning tree, or "disconnected" if its switch is not
     connected.
     """
     repeat(lambda: _show(client, json), watch, json)
@@ -40,7 +40,7 @@ def _show(client: Client, json: bool) -> None:
     names = {bridge["datapath_id"]: bridge["name"] for bridge in answer["bridges"]}
     show_table(_LINKS, [_link(link, names) for link in answer["links"]])
     for one in client.get("/v1/problems")["problems"]:
-        if one["kind"] == MISSING:
+        if one["kind"] in CABLES:
             say(f"{one['message']}, since {local_time(one['since'])}", colour=typer.colors.RED)
     if answer["neighbours"]:
         say()
@@ -56,7 +56,7 @@ def _link(link: Json, names: Json) -> Json:
 
 
 def _tree(end: Json) -> str:
-    return f"{end['stp']['role']} {end['stp']['state']}" if end["connected"] else "away"
+    return f"{end['stp']['role']} {end['stp']['state']}" if end["connected"] else "disconnected"
 
 
 _LINKS: tuple[Column, ...] = (

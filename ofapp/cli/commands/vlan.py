@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, PortArgument, VidArgument
-from ofapp.cli.client import CONNECT, Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, rows_of
 from ofapp.cli.output import Column, show_table
 
-app = typer.Typer(help="VLANs of ports.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -22,11 +22,7 @@ def show(
     client: Client = CONNECT,
 ) -> None:
     """Show the VLANs of each port."""
-    ports = [
-        port | {"bridge": known["name"]}
-        for known in client.bridges(bridge)
-        for port in client.get(path_of(known, "vlans"))["ports"]
-    ]
+    ports = rows_of(client.each(bridge, "vlans"), "ports")
     show_table(_COLUMNS, map(_as_iproute2, ports) if json else ports, json)
 
 

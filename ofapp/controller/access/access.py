@@ -3,7 +3,8 @@
 A caller is identified by a token, by a session that began with one, or by the user that the kernel
 reports for a connection to the UNIX socket.  While the API is open, anonymous clients may do
 everything but make tokens: on loopback, until the first token is made, and without
-`Rules.required`.  After that they may do nothing.
+`Rules.required`.  After that they may do nothing, until the last token is revoked and the API is
+opened with it.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class Access:
         return self.rules.required or self.tokens.made
 
     def identify(self, given: Credentials) -> Caller:
-        """Identify a client; RejectedError, StaleError."""
+        """Identify a client.  Raises RejectedError and StaleError."""
         if given.bearer is not None and self.closed:
             return self._by_token(given, given.bearer)
         if given.session is not None and (caller := self._by_session(given, given.session)):

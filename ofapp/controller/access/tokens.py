@@ -9,8 +9,9 @@ The process that serves the API is the only writer of the file, so that a new or
 takes effect at once.  Members that share tokens are notified of each other's changes; one that is
 cut off from etcd accepts no token after the end of its lease (`Access.stale`).
 
-The file records that tokens were made, even when the last one is revoked.  When it cannot be read,
-no token is valid.  In both cases the API stays closed.
+From the first token on the API is closed, also when the last one is revoked, unless it is opened
+again with that.  The file records it, as `open`.  When the file cannot be read, no token is valid,
+and the API stays closed.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Tokens:
         self._unsaved_use = False
         self._first: str | None = None  # the first token, which closed the API
         self.made = False
-        """Whether a token was ever made."""
+        """Whether a token was made, and the API was not opened again since."""
         self.reload()
 
     def __iter__(self) -> Iterator[Token]:
@@ -86,7 +87,7 @@ class Tokens:
     def create(
         self, name: str, role: UserRole, creator: str, now: float, lifetime: float | None = None
     ) -> tuple[str, Ticket]:
-        """Make a token; gives its secret, which cannot be shown again; InputError.
+        """Make a token; gives its secret, which cannot be shown again.  Raises InputError.
 
         The token is valid once the ticket has succeeded; otherwise `withdraw` it.
         """
@@ -103,15 +104,23 @@ class Tokens:
             self.made, self._first = True, name
         return secret, self._save()
 
-    def revoke(self, name: str) -> Ticket:
-        """Revoke a token; KeyError when there is none."""
-        token = self._by_name.pop(name)
-        del self._by_digest[token.digest]
+    def revoke(self, name: str, reopen: bool = False) -> Ticket:
+        """Revoke a token; KeyError when there is none.
+
+        reopen: also undo that the first token has closed the API; InputError unless it is the last.
+        """
+        others = len(self._by_name.keys() - {name})
+        if reopen and others:
+            what = f"there are {others} other tokens: the API opens with the last one"
+            raise InputError("open", what)
+        self._drop(name)
+        self.made = not reopen
         return self._save()
 
     def withdraw(self, name: str) -> None:
         """Undo the creation of a token that could not be saved and was given to no client."""
-        self.revoke(name)
+        self._drop(name)
+        self._save()
         if name == self._first and not self._by_name:
             self.made = False
             self._storage.remove(TOKENS.file())
@@ -153,9 +162,14 @@ class Tokens:
     def _put(self, token: Token) -> None:
         self._by_name[token.name] = self._by_digest[token.digest] = token
 
+    def _drop(self, name: str) -> None:
+        token = self._by_name.pop(name)
+        del self._by_digest[token.digest]
+
     def _save(self) -> Ticket:
         self._unsaved_use = False
-        data = json.dumps({"tokens": [*map(_to_json, self)]}, indent=1).encode()
+        kept = {"tokens": [*map(_to_json, self)], "open": not self.made}
+        data = json.dumps(kept, indent=1).encode()
         return self._storage.put(TOKENS.file(), data, sync=TOKENS.synced, first=True)
 
     def _load(self, known: tuple[Token, ...], closed: bool) -> None:
@@ -177,8 +191,10 @@ class Tokens:
             return
         self.made = True
         try:
-            for token in map(_from_json, loads(data)["tokens"]):
+            kept = loads(data)
+            for token in map(_from_json, kept["tokens"]):
                 self._put(token)
+            self.made = bool(self._by_name) or not kept.get("open", False)
         except (ValueError, TypeError, KeyError) as error:
             self._damaged(f"it is not what ofapp has saved ({error!r})", known)
             try:

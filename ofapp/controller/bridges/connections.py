@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ofapp.bridge.event import EventKind
 from ofapp.common import hub
+from ofapp.common.peer import host_and_port
 from ofapp.common.request_error import RequestError
 from ofapp.controller.bridges.datapath import Connection, Datapath
 from ofapp.controller.bridges.dispatcher import Shared
@@ -18,9 +19,10 @@ from ofapp.controller.bridges.events import (
     BRIDGE_DISCONNECTED,
     BRIDGE_DUPLICATE,
     BRIDGE_GIVEN_UP,
+    BRIDGE_RESERVED,
 )
 from ofapp.controller.bridges.fabric.fabric_datapath import FabricDatapath
-from ofapp.controller.bridges.fabric.fabrics import Fabrics, Place
+from ofapp.controller.bridges.fabric.fabrics import Fabrics, Membership
 from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.bridges.openflow_datapath import (
     GIVEN_UP,
@@ -39,12 +41,12 @@ LOG = logging.getLogger(__name__)
 class _Session(NamedTuple):
     """A connected switch.
 
-    session: its own; datapath: of its bridge, that of the fabric for a member of one.
+    session: its own; datapath: datapath of its bridge, that of the fabric for a member of one.
     """
 
     session: Session[Any]
     datapath: Datapath
-    place: Place | None
+    place: Membership | None
 
     @property
     def member(self) -> str:
@@ -67,7 +69,7 @@ class _Session(NamedTuple):
             assert isinstance(self.datapath, FabricDatapath)
             self.datapath.leave(self.place.member)
 
-    def is_at(self, place: Place | None) -> bool:
+    def is_at(self, place: Membership | None) -> bool:
         """Whether the switch is still in this place."""
         if place is None or self.place is None:
             return place is self.place
@@ -102,6 +104,7 @@ class Connections:
         self._owners = owners
         self._waiting: dict[int, Channel] = {}  # for `owners`
         self._others: set[int] = set()  # to be handed over when their connections end
+        self._former: set[int] = set()  # that were refused: see `_refuse_former`
 
     def __len__(self) -> int:
         """Number of switches that are served."""
@@ -117,21 +120,33 @@ class Connections:
             self.disconnected(other)  # its end is known but not reported yet
             return self.admit(channel, datapath_id)  # a third one may be there by now
         if other is None:
-            place = self._fabrics.place(datapath_id)
-            return self._lifetime.has_room(place.fabric.datapath_id if place else datapath_id)
+            fabric = self._fabrics.of(datapath_id)
+            if fabric is not None and fabric.member(datapath_id) is None:
+                self._refuse_former(channel, datapath_id, fabric.name)
+                return False
+            return self._lifetime.has_room(datapath_id if fabric is None else fabric.datapath_id)
         if other is channel:
             return True
-        self._events.emit(
-            datapath_id,
-            BRIDGE_DUPLICATE.event(
-                f"refused a second switch with this datapath id, from {_address(channel)}: "
-                f"{_address(other)} has it; set other-config:datapath-id on one of them",
-                data={"refused": _address(channel), "running": _address(other)},
-            ),
-        )
+        refused, running = host_and_port(channel.address), host_and_port(other.address)
+        text = f"refused a second switch with this datapath id, from {refused}: {running} has it"
+        text += "; set other-config:datapath-id on one of them"
+        data = {"refused": refused, "running": running}
+        self._events.emit(datapath_id, BRIDGE_DUPLICATE.event(text, data=data))
         alive = known.session.alive if known else partial(answers, self._waiting[datapath_id])
         hub.watch(self._events.fault, _probe, other, alive)
         return False
+
+    def _refuse_former(self, channel: Channel, datapath_id: int, fabric: str) -> None:
+        """Report once that a switch has left a fabric whose bridge has its datapath id."""
+        if datapath_id in self._former:
+            return
+        self._former.add(datapath_id)
+        free = f"{datapath_id ^ 1 << 48:016x}"
+        refused = host_and_port(channel.address)
+        text = f"refused {refused}: this switch has left, and {fabric} keeps its datapath"
+        text += f" id; give it another: ovs-vsctl set bridge NAME other-config:datapath-id={free}"
+        data = {"fabric": fabric, "refused": refused}
+        self._events.emit(datapath_id, BRIDGE_RESERVED.event(text, data=data))
 
     def connected(self, channel: Channel) -> None:
         """Handle a switch that has identified itself.
@@ -220,7 +235,8 @@ class Connections:
         self._sessions[datapath_id] = session
         self._begun(bridge_id)
         emit = self._dispatcher.emit
-        emit(bridge, BRIDGE_CONNECTED.event(f"{who}connected from {_address(channel)}"))
+        peer = host_and_port(channel.address)
+        emit(bridge, BRIDGE_CONNECTED.event(f"{who}connected from {peer}"))
         for event in self._running.ambiguities(bridge_id):
             emit(bridge, event)
         session.session.start()
@@ -267,6 +283,7 @@ class Connections:
                 channel.hang_up()
                 if known.place is None:
                     self._lifetime.retire(datapath_id, "its switch is a member of a fabric now")
+        self._former.clear()
         self._fabrics.follow_file()
 
     # For `owners`
@@ -278,10 +295,10 @@ class Connections:
 
     def switches(self, datapath_id: int) -> tuple[int, ...]:
         """See `SwitchService`."""
-        place = self._fabrics.place(datapath_id)
-        if place is None:
+        fabric = self._fabrics.of(datapath_id)
+        if fabric is None:
             return (datapath_id,)
-        return tuple(member.datapath_id for member in place.fabric.present.values())
+        return tuple(member.datapath_id for member in fabric.present.values())
 
     def in_line(self, datapath_id: int) -> bool:
         """See `SwitchService`."""
@@ -330,8 +347,3 @@ def _probe(channel: Connection, alive: Callable[[float], bool]) -> None:
     """Close a connection whose switch is silent: the switch's next connection is waiting."""
     if not alive(GIVEN_UP):
         channel.close()
-
-
-def _address(channel: Connection) -> str:
-    address = channel.address
-    return f"{address[0]}:{address[1]}" if isinstance(address, tuple) else str(address)

@@ -21,7 +21,7 @@ from ofapp.bridge.ports.port import PortCount
 class Connection(Protocol):
     """The connection of one switch.
 
-    id: its datapath id, None before it has introduced itself; address: of its peer.
+    id: its datapath id, None before it has introduced itself; address: address of its peer.
     """
 
     id: Any

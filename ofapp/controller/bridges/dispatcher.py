@@ -1,7 +1,7 @@
 """Passes the effects of a bridge to its datapath, or to the handlers of notices.
 
-Effects for a switch are dropped while it is away: it is synchronized when it is back.  A `Notice`,
-which is not for the switch, is handled whether the switch is connected or not.
+Effects for a switch are dropped while it is disconnected: it is synchronized when it is back.  A
+`Notice`, which is not for the switch, is handled whether the switch is connected or not.
 """
 
 from __future__ import annotations

@@ -18,6 +18,13 @@ BRIDGE_DUPLICATE = EventKind(
     "Set other_config:datapath-id on one of the two.",
     "refused running",
 )
+BRIDGE_RESERVED = EventKind(
+    "bridge.reserved",
+    WARNING,
+    "A switch was refused: a fabric that it has left keeps its datapath id.",
+    "Give the switch another datapath id, by the command in the event.",
+    "fabric refused",
+)
 BRIDGE_LIMIT = EventKind(
     "bridge.limit",
     WARNING,
@@ -43,7 +50,7 @@ CONTROLLER_STALLED = EventKind(
 RECORDING_FULL = EventKind(
     "controller.recording-full",
     WARNING,
-    "The recording of the bridges has the most octets that are kept, and has ended.",
+    "The recording has its most octets; from now on the last minutes of each bridge are kept.",
     "Save it by `ofapp record FILE`; a restart with --record begins the next one.",
     "octets",
 )

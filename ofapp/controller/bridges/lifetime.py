@@ -1,7 +1,7 @@
 """A bridge from its switch's first connection on, through its absences, until it is forgotten.
 
-The state of a switch that is away for a minute is kept.  A deleted switch never comes back, and
-looks the same from here: so a bridge is forgotten after a time, or on request.
+The state of a switch that is disconnected for a minute is kept.  A deleted switch never comes
+back, and looks the same from here: so a bridge is forgotten after a time, or on request.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import time
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event
+from ofapp.bridge.event import Event, EventKind
+from ofapp.bridge.fdb import learned_addresses
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import OwnAgents
-from ofapp.bridge.ports.port import SURE
+from ofapp.bridge.ports.port import SURE, PortRoom
 from ofapp.bridge.state import SharedState
 from ofapp.common import hub
 from ofapp.common.version import full_version
@@ -39,7 +40,7 @@ MAX_LISTED = 10
 """Most restored settings that an event lists."""
 
 LOOK_FOR_AWAY = 1.0
-"""Seconds between checks for switches that have been away for too long."""
+"""Seconds between checks for switches that have been disconnected for too long."""
 
 
 class Lifetime:
@@ -65,7 +66,7 @@ class Lifetime:
         self._absentees = absentees
         self._events = shared.events
         self._life = secrets.randbits(24)
-        self._shared_state = SharedState(stp.OwnTrees(self._life), agents=agents)
+        self._shared_state = SharedState(stp.OwnTrees(self._life), agents)
         self.recorder: Recorder | None = None
         self._reported = False
 
@@ -78,13 +79,13 @@ class Lifetime:
         bridges = self._registry.bridges
         if datapath_id in bridges or len(bridges) < MAX_BRIDGES:
             return True
-        away = self._registry.away.longest()
+        longest = self._registry.disconnected.longest()
         full = f"there are {MAX_BRIDGES} bridges, the most there can be"
-        if away is None:
+        if longest is None:
             event = BRIDGE_LIMIT.event(f"refused a switch: {full}")
             self._events.emit(datapath_id, event)
             return False
-        self._forget(away, f"its switch is away, and {full}")
+        self._forget(longest, f"its switch is disconnected, and {full}")
         return True
 
     def knows_entries(self, datapath_id: int) -> bool:
@@ -97,16 +98,16 @@ class Lifetime:
         bridge = bridges.get(datapath_id)
         if bridge is None:
             bridge = bridges[datapath_id] = self._make(datapath_id)
-        self._registry.away.back(datapath_id)
+        self._registry.disconnected.back(datapath_id)
         bridge.former_name = None
         return bridge
 
     def expect_fabric(self, datapath_id: int, now: float) -> None:
-        """Make the bridge of a fabric, which is away until one of its members connects."""
+        """Make the bridge of a fabric, which is disconnected until one of its members connects."""
         bridges = self._registry.bridges
         if datapath_id not in bridges:
             bridges[datapath_id] = self._make(datapath_id)
-            self._registry.away.left(datapath_id, now)
+            self._registry.disconnected.left(datapath_id, now)
 
     def retire(self, datapath_id: int, why: str) -> None:
         """Forget the bridge of a switch that is in a fabric now, or of a fabric that is none."""
@@ -115,7 +116,7 @@ class Lifetime:
 
     def left(self, bridge: Bridge, now: float) -> None:
         """Handle the disconnection of a bridge's switch."""
-        self._registry.away.left(bridge.datapath_id, now)
+        self._registry.disconnected.left(bridge.datapath_id, now)
         self.falls_silent(bridge, now)
 
     def falls_silent(self, bridge: Bridge, now: float) -> None:
@@ -135,7 +136,7 @@ class Lifetime:
         if bridge is not None and self._registry.datapath(bridge) is None:
             del self._registry.bridges[datapath_id]
             bridge.leave()
-            self._registry.away.back(datapath_id)
+            self._registry.disconnected.back(datapath_id)
             self._running.forget(datapath_id)
         self._absentees.spoken_for(datapath_id, time.monotonic())
 
@@ -151,26 +152,35 @@ class Lifetime:
         record(f"{bridge.name} ({bridge.datapath_id:016x}): known -> forgotten")
         return self._state.forget(bridge.datapath_id)
 
+    def forget_absent(self, datapath_id: int) -> tuple[Ticket, ...]:
+        """Forget all that is stored of a switch that has not connected since the start."""
+        self._absentees.forget(datapath_id)
+        record(f"switch {datapath_id:016x}: known -> forgotten")
+        return self._state.forget(datapath_id)
+
     def forget_overdue(self, now: float) -> None:
-        """Forget the bridges whose switch has been away for as long as the file says.
+        """Forget the bridges whose switch has been disconnected for as long as the file says.
 
         As on a restart, what was set at run time stays on disk.
         """
         patience = self._running.config.forget_after
         if patience:
-            for datapath_id in self._registry.away.overdue(patience, now):
-                self._forget(datapath_id, f"its switch has been away for {patience:g} s")
+            for datapath_id in self._registry.disconnected.overdue(patience, now):
+                self._forget(datapath_id, f"its switch has been disconnected for {patience:g} s")
 
     def make_room(self) -> None:
         """Forget an absent bridge when another bridge finds no room for its ports."""
-        room, bridges = self._shared_state.room, self._registry.bridges
+        room, bridges = self._shared_state.of(PortRoom), self._registry.bridges
         if room.wanted:
             room.wanted = False
-            away = max(
-                self._registry.away, key=lambda known: len(bridges[known].ports), default=None
+            longest = max(
+                self._registry.disconnected,
+                key=lambda known: len(bridges[known].ports),
+                default=None,
             )
-            if away is not None and len(bridges[away].ports) > SURE:
-                self._forget(away, "its switch is away, and another one has no room for its ports")
+            if longest is not None and len(bridges[longest].ports) > SURE:
+                why = "its switch is disconnected, and another one has no room for its ports"
+                self._forget(longest, why)
 
     def run(self) -> None:
         """Forget bridges that are overdue or whose room is needed; does not return."""
@@ -181,31 +191,33 @@ class Lifetime:
             self.report_recording()
 
     def report_recording(self) -> None:
-        """Report once that the recording has ended."""
+        """Report once that the part of the recording that can be replayed has ended."""
         if self.recorder is not None and self.recorder.full and not self._reported:
             self._reported = True
             octets = len(self.recorder.packed())
-            message = f"the recording has ended: it has {octets} octets, the most that are kept"
+            message = f"the recording has {octets} octets, the most: the last minutes follow"
             self._events.emit(None, RECORDING_FULL.event(message, data={"octets": octets}))
 
     def set_traces(self) -> None:
-        """Turn BPDUs into events only while a listener wants them."""
+        """Turn BPDUs and learned addresses into events only while a listener wants them."""
         for bridge in self._registry.bridges.values():
             self._set_trace(bridge)
 
     # Inside
 
     def _set_trace(self, bridge: Bridge) -> None:
-        wanted = self._events.wanted
-        bridge.stp.set_trace(
-            any(wanted(bridge.datapath_id, kind.name, kind.severity) for kind in stp.TRACE)
-        )
+        def wanted(kinds: tuple[EventKind, ...]) -> bool:
+            listener = self._events.wanted
+            return any(listener(bridge.datapath_id, one, one.severity) for one in kinds)
+
+        bridge.stp.set_trace(wanted(stp.TRACE))
+        bridge.addresses.set_trace(wanted(learned_addresses.TRACE))
 
     def _forget(self, datapath_id: int, why: str) -> None:
         bridge = self._registry.bridges.pop(datapath_id)
         name = bridge.name
         bridge.leave()
-        self._registry.away.back(datapath_id)
+        self._registry.disconnected.back(datapath_id)
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)
         self._state.forget_protocols(datapath_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ofapp.bridge.effects import SendFrame
-from ofapp.openflow.model.traps import LIMITED, TRAP_HELLOS
+from ofapp.openflow.model.traps import LIMITED, STORM, TRAP_HELLOS
 from ofapp.openflow.switch import events as switch
 from ofapp.openflow.switch.counters import events as counters
 from ofapp.openflow.switch.events import BRIDGE_LOST, BRIDGE_STANDBY
@@ -18,6 +18,7 @@ from ofapp.openflow.switch.mastership.ownership import (
 )
 from ofapp.openflow.switch.mastership.reservation import SwitchReservation
 from ofapp.openflow.switch.mastership.roles import Mastership, StaleError
+from ofapp.openflow.switch.plan import compared
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire import events as wire
 from ofapp.openflow.wire.channel import Channel
@@ -32,6 +33,12 @@ EVENTS = switch, counters, wire
 
 HELD_BACK = tuple(kind.name for kind in LIMITED)
 """Kinds of frames in `DatapathStatus.held_back`."""
+
+FATES = {kind.name: f"{kind.what} {kind.fate}" for kind in LIMITED}
+"""What happens to such frames, in words, by kind."""
+
+STORMS = tuple(kind.name for kind in STORM)
+"""Kinds of frames that storm control drops."""
 
 review_portions = MAIN_THREADS.review
 

@@ -6,9 +6,11 @@ In a cluster another class with the same interface decides; it is only loaded th
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import Protocol
 
 from ofapp.bridge.lldp import OwnAgents
+from ofapp.bridge.problem import Problem
 from ofapp.controller.bridges.datapath import Connection
 from ofapp.controller.bridges.openflow_datapath import Channel, Ownership, ReservedOwnership
 
@@ -61,6 +63,9 @@ class Owners(Protocol):
     def ended(self, channel: Connection) -> None:
         """Handle the end of a connection."""
 
+    def problems(self) -> Iterable[Problem]:
+        """What is wrong with the cluster."""
+
     def close(self) -> None:
         """End, after the controller has released all its switches."""
 
@@ -86,6 +91,10 @@ class Alone:
 
     def ended(self, channel: Connection) -> None:
         """See `Owners`."""
+
+    def problems(self) -> Iterable[Problem]:
+        """See `Owners`."""
+        return ()
 
     def close(self) -> None:
         """See `Owners`."""

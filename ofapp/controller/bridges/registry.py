@@ -1,7 +1,7 @@
-"""Known bridges, with switches that are connected or away.
+"""Known bridges, with switches that are connected or disconnected.
 
-A `Bridge` outlives its switch's connection, so that its state survives when the switch is away for
-a minute; a `Datapath` is there while it is connected.
+A `Bridge` outlives its switch's connection, so that its state survives when the switch is
+disconnected for a minute; a `Datapath` is there while it is connected.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.bridges.events import BRIDGE_NAME_GIVEN_UP
 
 
-class Away:
-    """Absent switches by datapath id, the longest away first; times are monotonic.
+class Disconnected:
+    """Disconnected switches by datapath id, the first one first; times are monotonic.
 
-    A deleted switch looks like one that is away: so its bridge is forgotten after a time, or on
+    A deleted switch looks like a disconnected one: so its bridge is forgotten after a time, or on
     request.
     """
 
@@ -45,11 +45,11 @@ class Away:
         return None if since is None else now - since
 
     def longest(self) -> int | None:
-        """The switch that has been away the longest; None when none is."""
+        """The switch that has been disconnected the longest; None when none is."""
         return next(iter(self._since), None)
 
     def overdue(self, patience: float, now: float) -> list[int]:
-        """Switches that have been away for `patience` seconds or more."""
+        """Switches that have been disconnected for `patience` seconds or more."""
         return [known for known, since in self._since.items() if now - since >= patience]
 
 
@@ -59,7 +59,7 @@ class Registry:
     def __init__(self) -> None:
         self.bridges: dict[int, Bridge] = {}
         self.datapaths: dict[int, Datapath] = {}
-        self.away = Away()
+        self.disconnected = Disconnected()
 
     def find(self, name: str) -> Bridge | None:
         """A bridge by its datapath id (16 hex digits) or its name; None when there is none."""
@@ -74,7 +74,7 @@ class Registry:
         return {} if bridge is None else bridge.ports.numbers
 
     def datapath(self, bridge: Bridge) -> Datapath | None:
-        """The bridge's connection; None while its switch is away."""
+        """The bridge's connection; None while its switch is disconnected."""
         return self.datapaths.get(bridge.datapath_id)
 
     def settle_names(self) -> Iterator[tuple[Bridge, Event]]:
@@ -82,13 +82,15 @@ class Registry:
 
         Until their switches are back they are named by their datapath ids.
         """
-        absent = [self.bridges[known] for known in self.away]
+        absent = [self.bridges[known] for known in self.disconnected]
         if not absent:  # a thousand switches that connect at once: no search for each
             return
-        used = {bridge.name for known, bridge in self.bridges.items() if known not in self.away}
+        used = {
+            bridge.name for known, bridge in self.bridges.items() if known not in self.disconnected
+        }
         for bridge in absent:
             name = bridge.name
             if name in used:
                 bridge.former_name = name
-                what = f"is away, and another bridge is called {name} now"
+                what = f"is disconnected, and another bridge is called {name} now"
                 yield bridge, BRIDGE_NAME_GIVEN_UP.event(what)

@@ -1,6 +1,6 @@
 """A member of a cluster: `controller.owners.Owners`, by claims in etcd.
 
-For a claimed switch the connection is MASTER, a session brings the flows in line with a new bridge,
+For a claimed switch the connection is MASTER, a session synchronizes the flows with a new bridge,
 and both end with the claim.  A connection is master once: a member that loses or gives up a switch
 ends the connection, and becomes SLAVE when the switch connects again.  So no message of one term is
 ever left over for another.
@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import ofapp
 from ofapp.bridge.lldp import OwnAgents
+from ofapp.bridge.problem import Problem
 from ofapp.common import hub
 from ofapp.common.buckets import rate_limited
 from ofapp.common.request_error import RequestError
@@ -37,11 +38,11 @@ from ofapp.controller.bridges.openflow_datapath import (
     read_mark,
 )
 from ofapp.controller.bridges.owners import SwitchService
-from ofapp.controller.cluster.election.claims import Claim, Claims
-from ofapp.controller.cluster.election.election import Campaign, Election
+from ofapp.controller.cluster.election.election import TURN, Campaign, Election
 from ofapp.controller.cluster.election.generation_base import GenerationBases
 from ofapp.controller.cluster.election.handover import Handover
 from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
+from ofapp.controller.cluster.election.ownership import Claim, Claims
 from ofapp.controller.cluster.election.unreachable import Unreachable
 from ofapp.controller.cluster.etcd import invalid
 from ofapp.controller.cluster.etcd.etcd import EtcdError
@@ -49,11 +50,13 @@ from ofapp.controller.cluster.etcd.health import EtcdHealth
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.cluster.problems import of_etcd, of_members
 from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.cluster.switches import Owned, Switches
 from ofapp.controller.cluster.takeover import Takeovers
 from ofapp.controller.events import SERVICE_FAULT
 from ofapp.controller.member_events import CLUSTER_LOST, CLUSTER_LOST_CLEARED, CLUSTER_OWNER
+from ofapp.controller.member_problems import STANDBY
 from ofapp.controller.state.saving import Emit
 
 LOG = rate_limited(__name__)
@@ -85,7 +88,7 @@ SWEEP = 2.0
 class Membership:
     """This member's place in a cluster.
 
-    keys: of the cluster in etcd; lease: its lifetime in seconds; place: see `MemberRecord`.
+    keys: keys of the cluster in etcd; lease: its lifetime in seconds; place: see `MemberRecord`.
     """
 
     keys: Keys
@@ -97,7 +100,8 @@ class Membership:
 class Cluster:
     """A cluster as one member sees it.
 
-    history: of the cluster's etcd; state: stored documents of each bridge; emit: emits events.
+    history: history of the cluster's etcd; state: stored documents of each bridge;
+    emit: emits events.
     """
 
     waits = True
@@ -115,7 +119,7 @@ class Cluster:
         self.health = EtcdHealth(etcd, emit, membership.lease)
         generation_bases = GenerationBases(etcd, keys, self.claims, emit)
         cluster = number("a cluster of ofapp", keys.cluster)
-        self._switches = switches = Switches()
+        self.switches = switches = Switches()
         self._unreachable = Unreachable(etcd, keys, self)
         self._campaign = Campaign(
             self.history,
@@ -151,7 +155,7 @@ class Cluster:
 
     def start(self, service: SwitchService) -> None:
         """See `Owners`."""
-        self._switches.service = service
+        self.switches.service = service
         self._state.on_lost = self._give_up
         self.claims.on_change(self._handle)
         self.members.on_change(self._wake)
@@ -178,16 +182,16 @@ class Cluster:
         """
         election = Election(channel, self._campaign)
         election.begin()
-        self._switches.waiting[channel.id] = election
+        self.switches.waiting[channel.id] = election
         try:
             won = election.win()
             if won is None:
                 return None
             claim, own = won
-            self._switches.owned[channel.id] = Owned(channel, claim, own)
+            self.switches.owned[channel.id] = Owned(channel, claim, own)
         finally:
-            if self._switches.waiting.get(channel.id) is election:
-                del self._switches.waiting[channel.id]
+            if self.switches.waiting.get(channel.id) is election:
+                del self.switches.waiting[channel.id]
         try:
             if channel.dead:
                 raise RequestError("the connection ended while the switch was claimed")
@@ -196,14 +200,14 @@ class Cluster:
                 claim,
                 channel.id,
                 read_mark(channel),
-                lambda: self._switches.connected(claim.datapath_id),
+                lambda: self.switches.connected(claim.datapath_id),
             )
-            if not counts and self._switches.service is not None:
-                self._switches.service.release(claim.datapath_id)
+            if not counts and self.switches.service is not None:
+                self.switches.service.release(claim.datapath_id)
         except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
-        if self._switches.bridge_of(channel.id) != claim.datapath_id:
+        if self.switches.bridge_of(channel.id) != claim.datapath_id:
             self.ended(channel)
             raise RequestError("the switch's place in the fabrics has changed")
         if claim.datapath_id in self._moving:
@@ -220,19 +224,58 @@ class Cluster:
 
     def ended(self, channel: Connection) -> None:
         """See `Owners`."""
-        owned = self._switches.owned.get(channel.id)
+        owned = self.switches.owned.get(channel.id)
         if owned is None or owned.channel is not channel:
             return
-        del self._switches.owned[channel.id]
+        del self.switches.owned[channel.id]
         if channel.id in self._giving:
             return
         if self.lease_keeper.holds:
             for claim in dict.fromkeys((owned.switch, owned.claim)):
                 hub.watch(self._failed, self._release, claim)
 
+    def problems(self) -> Iterator[Problem]:
+        """See `Owners`."""
+        if self.members.registration.duplicate or not self.current:
+            yield STANDBY.at(self.describe(), data={"member": self.name})
+        yield from of_etcd(self.health, self.history.etcd.invalid.all())
+        yield from of_members(self.members.all())
+
+    def describe(self) -> str:
+        """State of this member in the cluster, in words."""
+        if why := self.history.recovering:
+            return (
+                f"etcd was wiped or restored ({why}): this member is on standby and writes back"
+                " what it knows; flows stay as they are"
+            )
+        if not self.claims.known:
+            return "members and owners have not been read from etcd yet"
+        if duplicate := self.members.registration.duplicate:
+            return (
+                f"another process goes by the name {self.members.own}, {duplicate}: this one takes"
+                " no switch until that has ended"
+            )
+        if not self.lease_keeper.holds:
+            what = self.health.too_slow or "etcd does not answer"
+            return f"{what}: this member is on standby, and flows stay as they are"
+        if not self.current:
+            return "etcd answers again; changes of other members have not been read yet"
+        return "this member renews its lease, and serves the switches that it owns"
+
+    @property
+    def takeover(self) -> float | None:
+        """Most seconds until others own this member's switches if it dies; None: no one is there.
+
+        Its lease has to end, and the first in the line may not be connected to the switch.
+        """
+        others = (one for one in self.members.candidates() if one.name != self.name)
+        if all(one.drained for one in others):
+            return None
+        return self.lease_keeper.seconds + TURN
+
     def close(self) -> None:
         """Give up the lease, so that others can claim this member's switches at once."""
-        self._switches.owned.clear()
+        self.switches.owned.clear()
         try:
             self.lease_keeper.give_up()
         except EtcdError as error:
@@ -241,9 +284,9 @@ class Cluster:
     # For moving switches between members
 
     def serves(self, datapath_id: int) -> Claim | None:
-        """The claim of a bridge that this member owns and whose flows are in line."""
+        """The claim of a bridge that this member owns and whose flows are in sync."""
         claim = self.owns(datapath_id)
-        service = self._switches.service
+        service = self.switches.service
         return claim if service is not None and service.in_line(datapath_id) else None
 
     @property
@@ -254,16 +297,16 @@ class Cluster:
     def expected(self) -> set[int]:
         """The bridges that have an owner, or should have one soon."""
         waiting = {
-            self._switches.bridge_of(at)
-            for at, one in self._switches.waiting.items()
+            self.switches.bridge_of(at)
+            for at, one in self.switches.waiting.items()
             if not one.foreign
         }
         claimed = {claim.datapath_id for claim in self.claims.all()}
-        return waiting | claimed | {*map(self._switches.bridge_of, self.claims.freed(EXPECTED))}
+        return waiting | claimed | {*map(self.switches.bridge_of, self.claims.freed(EXPECTED))}
 
     def owned(self) -> dict[int, bool]:
         """The switches that are connected here, and whether each is known to have an owner."""
-        there = sorted({*self._switches.waiting, *self._switches.owned})
+        there = sorted({*self.switches.waiting, *self.switches.owned})
         return {
             datapath_id: self.current and self.claims.of(datapath_id) is not None
             for datapath_id in there
@@ -277,12 +320,12 @@ class Cluster:
     def could_serve(self) -> list[Claim]:
         """Claims of bridges that have an owner, and that this member could serve."""
         bridges = {
-            self._switches.bridge_of(at): None
-            for at, one in self._switches.waiting.items()
+            self.switches.bridge_of(at): None
+            for at, one in self.switches.waiting.items()
             if one.ready
         }
         claims = (
-            self.claims.of(bridge) for bridge in bridges if self._switches.are_complete(bridge)
+            self.claims.of(bridge) for bridge in bridges if self.switches.are_complete(bridge)
         )
         return [claim for claim in claims if claim is not None]
 
@@ -295,13 +338,13 @@ class Cluster:
         order = self._campaign.line(claim.datapath_id)
         if order.is_before(name, claim.member):
             return order.turn(name)
-        switches = map(self.claims.of, self._switches.of(claim.datapath_id))
+        switches = map(self.claims.of, self.switches.of(claim.datapath_id))
         if any(own is None or own.lease != claim.lease for own in switches):
             return order.turn(name) + INCOMPLETE
         return None
 
     def give(self, claim: Claim, to: str) -> None:
-        """Hand a bridge to another member; EtcdError, RequestError.
+        """Hand a bridge to another member.  Raises EtcdError and RequestError.
 
         Its switches have carried out all requests of this member before, and get none after.
         """
@@ -312,12 +355,12 @@ class Cluster:
 
     def owns(self, datapath_id: int) -> Claim | None:
         """See `unheard.Owner`."""
-        there = self._switches.owned_of(self._switches.bridge_of(datapath_id))
+        there = self.switches.owned_of(self.switches.bridge_of(datapath_id))
         return there[0].claim if there else None
 
     def is_heard(self, datapath_id: int, patience: float) -> bool:
         """See `unheard.Owner`."""
-        channels = [owned.channel for owned in self._switches.owned_of(datapath_id)]
+        channels = [owned.channel for owned in self.switches.owned_of(datapath_id)]
         return any(answers(channel, patience) for channel in channels)
 
     def yield_unreachable(self, claim: Claim, to: str) -> None:
@@ -337,14 +380,14 @@ class Cluster:
         """End the connections of all switches; their flows stay."""
         self._outages += 1
         why = self.health.too_slow or why
-        count = len(self._switches.owned)
+        count = len(self.switches.owned)
         message = (
             f"this member is on standby, as its lease may have ended: {why}; it writes to no "
             f"switch, and gives up {count}, whose flows stay"
         )
         data = {"member": self.name, "switches": count, "why": why}
         self._emit(None, CLUSTER_LOST.event(message, data=data))
-        for owned in list(self._switches.owned.values()):
+        for owned in list(self.switches.owned.values()):
             owned.channel.hang_up()
 
     def regained(self) -> None:
@@ -372,14 +415,14 @@ class Cluster:
     # Inside
 
     def _last_words(self, datapath_id: int) -> bytes:
-        service = self._switches.service
+        service = self.switches.service
         return b"" if service is None else service.last_words(datapath_id)
 
     def _hand_over(self, claim: Claim, to: str, reason: str, reached: bool) -> None:
         """reached: the switches answer, and so confirm when they have carried everything out."""
         datapath_id, taker = claim.datapath_id, self.members.get(to)
-        given = self._switches.owned_of(datapath_id)
-        if taker is None or not given or self._switches.service is None:
+        given = self.switches.owned_of(datapath_id)
+        if taker is None or not given or self.switches.service is None:
             return
         if any(owned.claim != claim for owned in given):
             return
@@ -390,7 +433,7 @@ class Cluster:
         try:
             why = f"member {to} is master of the switch now: {reason}"
             for owned in given:
-                self._switches.service.give_up(owned.channel, why)
+                self.switches.service.give_up(owned.channel, why)
             if reached:
                 for owned in given:
                     Mastership(owned.channel).become_slave()
@@ -404,8 +447,8 @@ class Cluster:
             self._giving -= switches
             self._moving.discard(datapath_id)
             for owned in given:
-                if self._switches.owned.get(owned.channel.id) is owned:
-                    del self._switches.owned[owned.channel.id]
+                if self.switches.owned.get(owned.channel.id) is owned:
+                    del self.switches.owned[owned.channel.id]
                 owned.channel.hang_up()
 
     def _check_settled(self, datapath_id: int) -> None:
@@ -415,29 +458,29 @@ class Cluster:
 
     def _handle(self, datapath_id: int, claim: Claim | None) -> None:
         """Handle a change of a switch's owner."""
-        for switch in self._switches.of(datapath_id):
-            if (election := self._switches.waiting.get(switch)) is not None:
+        for switch in self.switches.of(datapath_id):
+            if (election := self.switches.waiting.get(switch)) is not None:
                 election.changed.set()
-            owned = self._switches.owned.get(switch)
+            owned = self.switches.owned.get(switch)
             claims = () if owned is None else (owned.claim, owned.switch)
             if owned is not None and any(
                 own.datapath_id == datapath_id and own != claim for own in claims
             ):
                 self._give_up_switch(owned, claim)
-        if self._switches.bridge_of(datapath_id) != datapath_id:
+        if self.switches.bridge_of(datapath_id) != datapath_id:
             return  # the claim of its fabric's bridge decides on all else
         if claim is not None and claim.lease != self.lease_keeper.held.number:
             self._state.claimed(datapath_id, claim.term)
-        if self._switches.service is None:
+        if self.switches.service is None:
             return
         if claim is None:
-            self._switches.service.expect(datapath_id)
+            self.switches.service.expect(datapath_id)
         elif claim.lease != self.lease_keeper.held.number:
-            self._switches.service.release(datapath_id)
+            self.switches.service.release(datapath_id)
 
     def _give_up(self, datapath_id: int) -> None:
         """Give up the switches of a bridge that this member no longer owns."""
-        for owned in self._switches.owned_of(datapath_id):
+        for owned in self.switches.owned_of(datapath_id):
             self._give_up_switch(owned, self.claims.of(datapath_id))
 
     def _give_up_switch(self, owned: Owned, claim: Claim | None) -> None:
@@ -449,11 +492,11 @@ class Cluster:
             owned.channel.hang_up()
 
     def _wake(self) -> None:
-        for election in self._switches.waiting.values():
+        for election in self.switches.waiting.values():
             election.changed.set()
 
     def _release(self, claim: Claim) -> None:
-        if claim.datapath_id in self._moving or self._switches.need(claim):
+        if claim.datapath_id in self._moving or self.switches.need(claim):
             return
         if not self._state.saved(claim.datapath_id, PATIENCE):
             return  # `_sweep` tries again
@@ -483,7 +526,7 @@ class Cluster:
             unused = {
                 claim.datapath_id: claim
                 for claim in self.claims.switches()
-                if claim.lease == lease and not self._switches.need(claim)
+                if claim.lease == lease and not self.switches.need(claim)
             }
             for datapath_id in self._unused & unused.keys():
                 self._release(unused[datapath_id])

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from ofapp.controller.bridges.openflow_datapath import Channel
 from ofapp.controller.bridges.owners import SwitchService
-from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.election.election import Election
+from ofapp.controller.cluster.election.ownership import Claim
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
     """A switch that this member owns, and the connection on which it is, or will be, MASTER.
 
-    claim: of its bridge; switch: of the switch.
+    claim: claim of its bridge; switch: claim of the switch.
     """
 
     channel: Channel

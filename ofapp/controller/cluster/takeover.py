@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 
 from ofapp.common import hub
 from ofapp.common.request_error import RequestError
-from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.election.lease_deadline import clock
+from ofapp.controller.cluster.election.ownership import Claim
 from ofapp.controller.cluster.sharing.state import SharedState
 
 GATHER = 1.0
@@ -49,7 +49,9 @@ class Takeovers:
     def take_over(
         self, claim: Claim, switch: int, mark: int | None, others: Callable[[], Collection[int]]
     ) -> bool:
-        """Read the documents of a bridge, as a switch of it was won; EtcdError, RequestError.
+        """Read the documents of a bridge, as a switch of it was won.
+
+        Raises EtcdError and RequestError.
 
         others: datapath ids of switches that are about to be won, too.  Returns False to one of
         them if what this member knew of the bridge is outdated.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from ofapp.bridge.bridge import Bridge
@@ -16,7 +16,7 @@ from ofapp.bridge.datapath_status import PlannedItem
 from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.event import Event
 from ofapp.controller.audit import record_of
-from ofapp.controller.bridges.datapath import Changes
+from ofapp.controller.bridges.datapath import Changes, Plan
 from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.configuration.plan import BridgePlan, plan_file
 from ofapp.controller.configuration.run_time_entries import SavedEntries, follow_file
@@ -43,6 +43,11 @@ class Preview:
     lines: tuple[str, ...] = ()
 
 
+def preview_of(planned: Plan, most: int = SHOWN) -> Preview:
+    """The counts of a plan, and its first items."""
+    return Preview(planned.changes.counts(), tuple(islice(planned.items(), most)))
+
+
 @dataclass(frozen=True)
 class Applied:
     """saved: ends when the settings are saved; changed: those of the bridge's switch."""
@@ -66,8 +71,8 @@ class Configurator:
         if datapath is None:
             return Preview()
         planned = datapath.plan(plan.new.params())
-        items, lines = islice(planned.items(), SHOWN), islice(planned.changes.lines(), SHOWN)
-        return Preview(planned.changes.counts(), tuple(items), tuple(lines))
+        lines = islice(planned.changes.lines(), SHOWN)
+        return replace(preview_of(planned), lines=tuple(lines))
 
     def set(self, plan: BridgePlan, event: Event | None = None) -> Applied:
         """Record, store and apply a plan.

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag.params import INTERRUPTION, interrupting
+from ofapp.bridge.queries import switch_ports
 from ofapp.config import Config
 from ofapp.config.base import Path
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.config.compare import differences
-from ofapp.controller.configuration.fabrics import fabric_changes, fabric_faults, keeps_place
+from ofapp.controller.configuration.fabric_changes import fabric_changes, fabric_faults, keeps_place
 from ofapp.controller.configuration.running import RunningConfiguration
 
 Fault = tuple[Path, str]
@@ -80,7 +80,7 @@ def plan_config(
     )
     lags = (line for plan in plans for line in _lag_warnings(plan))
     warnings = (*config.warnings(), *lags)
-    changed = fabric_changes(before, config), _needing_restart(before, config)
+    changed = fabric_changes(before, config), needing_restart(before, config)
     return Plan(config, plans, *changed, warnings, faults)
 
 
@@ -136,7 +136,8 @@ def _lag_warnings(plan: BridgePlan) -> Iterator[str]:
             yield f"{about}: another {' and '.join(changed)}: {INTERRUPTION}"
 
 
-def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
+def needing_restart(old: Config, new: Config) -> tuple[str, ...]:
+    """The changed settings that take effect at the next start."""
     changed = ["cluster"] if old.cluster != new.cluster else []
     for section in ("api", "channel"):
         before, after = getattr(old, section), getattr(new, section)

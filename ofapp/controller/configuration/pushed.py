@@ -1,4 +1,5 @@
-"""A configuration that replaces the local file of every member of a cluster.
+"""A configuration that is in force in place of the local file: of all members of a cluster, or one
+that a single controller was rolled back to.
 
 Only values and interfaces are here, for the API and the reload; `cluster.configuration`
 implements them, where there is a cluster.
@@ -15,13 +16,14 @@ from ofapp.config import Config, parse_config
 @dataclass(frozen=True, slots=True)
 class Pushed:
     """data: the file's octets; file: its name; by: who pushed it; at: seconds since the epoch;
-    revision: etcd's, 0 before it is pushed."""
+    revision: etcd's, 0 before it is pushed; command: applies it, for advice."""
 
     data: bytes
     file: str
     by: str
     at: float
     revision: int = 0
+    command: str = "ofapp config push"
 
     @property
     def place(self) -> str:
@@ -29,7 +31,7 @@ class Pushed:
         return f"{self.file}, revision {self.revision}" if self.revision else self.file
 
     def config(self) -> Config:
-        """The parsed configuration; ConfigError."""
+        """The parsed configuration.  Raises ConfigError."""
         return parse_config(self.data, self.file)
 
 
@@ -62,10 +64,13 @@ class UncertainError(Exception):
 
 
 class Sharing(Protocol):
-    """Configuration shared by the members of a cluster."""
+    """Configuration shared by the members of a cluster.  own: this member's name."""
+
+    @property
+    def own(self) -> str: ...
 
     def push(self, pushed: Pushed, dry_run: bool, force: bool) -> Outcome:
-        """Apply a configuration on all members; PushError, UncertainError, ConfigError.
+        """Apply a configuration on all members.  Raises PushError, UncertainError and ConfigError.
 
         force: also when it looks truncated, or a member cannot run it.
         """

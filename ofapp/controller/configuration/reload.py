@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -22,7 +21,7 @@ from ofapp.bridge.mac import parse_mac
 from ofapp.common import hub
 from ofapp.config import Config, ConfigError, load_config
 from ofapp.config.base import Path as Keys
-from ofapp.config.document import Place
+from ofapp.config.document import Position
 from ofapp.config.errors import Fault
 from ofapp.config.load import signature
 from ofapp.config.loss import extent, missing
@@ -36,7 +35,7 @@ from ofapp.controller.state import AcceptedFile, BindingEntry
 from ofapp.controller.state.saving import Ticket
 
 FORCED_RELOAD = "ofapp config reload --force"
-FORCED_PUSH = "ofapp config push --force"
+NO_FILE = "no configuration file"
 
 
 class TruncationGuard:
@@ -78,15 +77,19 @@ class TruncationGuard:
             self._accepted.save(self._extent)
 
 
+class LossError(ConfigError):
+    """The file is valid, and lost most of its content or its end mark."""
+
+
 def fault(file: str, what: str, path: Keys = ()) -> Fault:
     """A fault of a file as a whole, or of a section of it."""
-    return Fault(file, Place(), ".".join(map(str, path)), what)
+    return Fault(file, Position(), ".".join(map(str, path)), what)
 
 
 def refuse(file: str, doubt: str | None) -> None:
-    """ConfigError for a file that looks truncated."""
+    """Raise LossError for a file that looks truncated."""
     if doubt is not None:
-        raise ConfigError([fault(file, doubt)])
+        raise LossError([fault(file, doubt)])
 
 
 def _advice(loss: str, command: str) -> str:
@@ -102,9 +105,9 @@ class BridgeReload:
     """Changes of one bridge by a reload.
 
     changes: by the file, in words; dropped: those among them that undo run-time settings.
-    sent: changed flows, groups and meters, None while the switch is away.
+    sent: changed flows, groups and meters, None while the switch is disconnected.
     items, lines: of a dry run, see `Preview`.
-    cut_off: of a dry run, the present hosts without a binding on ports that become guarded.
+    cut_off: in a dry run, the present hosts without a binding on ports that become guarded.
     """
 
     datapath_id: int
@@ -169,8 +172,10 @@ class Reloader:
     switches: connected switches, and the fabrics that they are in.
     loaded: time of the last read, in seconds since the epoch.
     mistake: why the last attempt was refused; None if it succeeded.
-    signature: of the file as of the last attempt, see `config.load.signature`.
-    pushed: configuration that replaces the file, in a cluster; sharing: the cluster's members.
+    incomplete: the file of that attempt is valid, but looks truncated.
+    signature: signature of the file as of the last attempt, see `config.load.signature`.
+    pushed: configuration in force in place of the file: pushed to the cluster, or rolled back to.
+    sharing: the cluster's members; None without a cluster.
     """
 
     shared: Shared
@@ -180,6 +185,7 @@ class Reloader:
     switches: FollowsFile | None = None
     loaded: float = field(default_factory=time.time)
     mistake: str | None = None
+    incomplete: bool = False
     pushed: Pushed | None = None
     sharing: Sharing | None = None
 
@@ -210,25 +216,27 @@ class Reloader:
 
         Raises ConfigError and logs an event.
         """
-        before, self.pushed = self.pushed, pushed
-        try:
-            return self.reload(force=True)
-        except ConfigError:
-            self.pushed = before
-            raise
+        return self._reload(pushed, force=True)
 
     def check_pushed(self, pushed: Pushed, force: bool) -> Reload:
         """Changes that a pushed configuration would make; ConfigError as in `reload`."""
-        config = pushed.config()
-        refuse(pushed.place, self._guard.doubt(config, force, FORCED_PUSH))
-        begun = time.monotonic()
-        plan = self._plan(config, reset=False)
-        return _outcome(plan, pushed.place, begun, self._preview(plan))
+        begun, config = time.monotonic(), pushed.config()
+        refuse(pushed.place, self._guard.doubt(config, force, f"{pushed.command} --force"))
+        return self._dry_run(self.plan(config, file=pushed.place), pushed.place, begun, None)
+
+    def compare(self, candidate: Pushed) -> Reload:
+        """Changes that a candidate file would make; it warns where `reload` needs force.
+
+        Raises ConfigError.
+        """
+        begun, config = time.monotonic(), candidate.config()
+        doubt = self._guard.doubt(config, force=False)
+        return self._dry_run(self.plan(config, file=candidate.file), candidate.file, begun, doubt)
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and apply it; raises ConfigError and logs an event if it is invalid.
 
-        A pushed configuration is read instead of the file.
+        A configuration that was pushed to a cluster is read instead of the file.
 
         A bridge of thousands of ports is programmed in portions: its configuration is settled
         before other greenlets run, and then its changes in switches are waited for.
@@ -236,23 +244,35 @@ class Reloader:
         force: also when a part of it seems to be missing; a dry run only warns of that.
         reset: revert all settings that were made at run time.
         """
-        begun, file = time.monotonic(), self.place
+        return self._reload(self._shared, dry_run, force, reset)
+
+    def read(self) -> Config:
+        """The configuration that `reload` would apply.  Raises ConfigError."""
+        return self._read(self._shared)
+
+    def _reload(
+        self,
+        pushed: Pushed | None,
+        dry_run: bool = False,
+        force: bool = False,
+        reset: bool = False,
+    ) -> Reload:
+        begun, file = time.monotonic(), self._place(pushed)
         if not dry_run:
             self.signature = signature(self.find())
         try:
-            config = load_config(self.find()) if self.pushed is None else self.pushed.config()
+            config = self._read(pushed)
             doubt = self._guard.doubt(config, force)
             if not dry_run:
-                refuse(self._file, doubt)
-            plan = self._plan(config, reset)
+                refuse(file or NO_FILE, doubt)
+            plan = self.plan(config, reset, file or NO_FILE)
         except ConfigError as error:
             if not dry_run:
                 self._refused(error)
             raise
         if dry_run:
-            warnings = () if doubt is None else (doubt,)
-            plan = replace(plan, warnings=(*warnings, *plan.warnings))
-            return _outcome(plan, file, begun, self._preview(plan))
+            return self._dry_run(plan, file, begun, doubt)
+        self.pushed = pushed
         saved, bridges = self._apply(plan)
         outcome = replace(_outcome(plan, file, begun, bridges), dry_run=False, saved=saved)
         self._reloaded(outcome)
@@ -271,19 +291,17 @@ class Reloader:
             settled, before = now == before, now
             if now is not None and now != known and settled:
                 known = now
-                if self.config.watch and self.pushed is None:
+                if self.config.watch and (self.pushed is None or self.sharing is None):
                     reload()
-
-    def try_reload(self) -> None:
-        """Reload without raising: mistakes are logged."""
-        with suppress(ConfigError):
-            self.reload()
 
     @property
     def place(self) -> str | None:
         """Name of the pushed configuration or path of the file; None while there is no file."""
-        if self.pushed is not None:
-            return self.pushed.place
+        return self._place(self.pushed)
+
+    def _place(self, pushed: Pushed | None) -> str | None:
+        if pushed is not None:
+            return pushed.place
         path = self.find()
         return None if path is None else str(path)
 
@@ -298,22 +316,36 @@ class Reloader:
     # Inside
 
     @property
-    def _file(self) -> str:
-        return "no configuration file" if self.place is None else self.place
+    def _shared(self) -> Pushed | None:
+        """The pushed configuration that is read in place of the file, in a cluster."""
+        return None if self.sharing is None else self.pushed
 
-    def _plan(self, config: Config, reset: bool) -> Plan:
+    def _read(self, pushed: Pushed | None) -> Config:
+        return load_config(self.find()) if pushed is None else pushed.config()
+
+    @property
+    def _file(self) -> str:
+        return self.place or NO_FILE
+
+    def plan(self, config: Config, reset: bool = False, file: str | None = None) -> Plan:
+        """Plan another configuration of all bridges.  Raises ConfigError.
+
+        reset: see `reload`; file: its name in messages, else that of the controller's file.
+        """
         bridges = [bridge for _, bridge in sorted(self.shared.registry.bridges.items())]
         plan = plan_config(self.shared.running, bridges, config, reset)
         if plan.faults:
-            file = self._file
-            raise ConfigError(fault(file, what, path) for path, what in plan.faults)
+            raise ConfigError(fault(file or self._file, what, path) for path, what in plan.faults)
         return plan
 
-    def _preview(self, plan: Plan) -> list[BridgeReload]:
-        return [
+    def _dry_run(self, plan: Plan, file: str | None, begun: float, doubt: str | None) -> Reload:
+        """Outcome of a plan that is not applied.  doubt: why the file looks truncated."""
+        warnings = plan.warnings if doubt is None else (doubt, *plan.warnings)
+        bridges = [
             _of_bridge(bridge, self.configurator.preview(bridge), _cut_off(bridge))
             for bridge in plan.changed
         ]
+        return _outcome(replace(plan, warnings=warnings), file, begun, bridges)
 
     def _apply(self, plan: Plan) -> tuple[tuple[Ticket, ...], list[BridgeReload]]:
         """Apply a plan to all bridges, and wait until its messages are sent to the switches."""
@@ -351,6 +383,7 @@ class Reloader:
 
     def _refused(self, error: ConfigError) -> None:
         self.mistake = "; ".join(map(str, error.faults))
+        self.incomplete = isinstance(error, LossError)
         message = f"the configuration stays as it was: {self.mistake}"
         data = {"errors": [str(fault) for fault in error.faults]}
         event = CONFIG_REFUSED.event(message, data=data)

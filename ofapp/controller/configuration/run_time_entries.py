@@ -5,10 +5,17 @@ Entries made over the API stay; an entry of the file that the API has moved is t
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
+
+from pydantic import ValidationError
+
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.input_error import InputError
+from ofapp.config.bridge import Binding, Static
 from ofapp.config.bridge import Bridge as Settings
+from ofapp.config.multicast import MdbEntry
 from ofapp.controller.configuration.events import CONFIG_SKIPPED
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.entries import EntryStore, RunTimeEntries
@@ -45,6 +52,29 @@ class SavedEntries:
         if new is not None and new not in type(new).filed(settings):
             entries += (new,)
         return self._store.save(bridge.datapath_id, RunTimeEntries(entries, requested=True))
+
+
+_MODELS = {"static": Static, "mdb": MdbEntry, "bindings": Binding}
+"""Sections of the file by the list that has them."""
+
+
+def with_entries(settings: Settings, bridge: Bridge) -> Settings:
+    """The settings with the entries that the bridge has, in place of those of the file.
+
+    An entry on a port whose name the file cannot have, such as one with a blank, is left out.
+    """
+    lists = {}
+    for kind in KINDS:
+        present = dict.fromkeys(kind.present(bridge))
+        filed = dict(zip(kind.filed(settings), getattr(settings, kind.list_name), strict=True))
+        kept = [section for entry, section in filed.items() if entry in present]
+        more = [entry for entry in present if entry not in filed]
+        model = _MODELS[kind.list_name]
+        for entry in more:
+            with suppress(ValidationError):
+                kept.append(model(**json.loads(entry.encoded)))
+        lists[kind.list_name] = tuple(kept)
+    return settings.model_copy(update=lists)
 
 
 def follow_file(bridge: Bridge, before: Settings, after: Settings, now: float) -> list[Effect]:

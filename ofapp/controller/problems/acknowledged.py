@@ -5,11 +5,11 @@ They are stored, in a cluster for all members, and end with their problem.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from ofapp.controller.state.document import Document, loaded, report_damage
+from ofapp.controller.state.document import CommonDocument, Document
 from ofapp.controller.state.saving import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
@@ -23,7 +23,6 @@ ACKNOWLEDGED = Document(
 )
 MOST = 1000
 """Most acknowledgements; the oldest one makes room."""
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,7 @@ class Acknowledgements:
     """All acknowledgements, by the problem's id."""
 
     def __init__(self, storage: Storage, emit: Emit) -> None:
-        self._storage = storage
-        self._emit = emit
+        self._stored = CommonDocument[dict[str, Acknowledgement]](ACKNOWLEDGED, storage, emit)
         self._by_id: dict[str, Acknowledgement] = {}
         self.reload()
 
@@ -70,16 +68,13 @@ class Acknowledgements:
 
     def reload(self) -> None:
         """Read the document again after a change by another controller."""
-        try:
-            data = self._storage.read(ACKNOWLEDGED.file(), ACKNOWLEDGED.limit)
-            given = loaded(data, VERSION)["acknowledged"]
-            self._by_id = {str(id_): Acknowledgement(**fields) for id_, fields in given.items()}
-        except FileNotFoundError:
-            self._by_id = {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            report_damage(self._storage, self._emit, ACKNOWLEDGED, str(error))
+        self._by_id = self._stored.read(_decoded, {}, self._by_id)
 
     def _save(self) -> Ticket:
-        given = {id_: asdict(each) for id_, each in self._by_id.items()}
-        data = json.dumps({"version": VERSION, "acknowledged": given}).encode()
-        return self._storage.put(ACKNOWLEDGED.file(), data, ACKNOWLEDGED.synced)
+        return self._stored.save(acknowledged={id_: asdict(own) for id_, own in self})
+
+
+def _decoded(document: Mapping[str, Any]) -> dict[str, Acknowledgement]:
+    """The acknowledgements of a document.  Raises TypeError, KeyError and AttributeError."""
+    given = document["acknowledged"].items()
+    return {str(id_): Acknowledgement(**fields) for id_, fields in given}

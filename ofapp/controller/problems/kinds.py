@@ -7,6 +7,10 @@ from ofapp.bridge.problem import ProblemKind
 
 SETTLING = 10.0
 """Seconds that a switch has for its flows, and a configuration for its bridges and ports."""
+BLINK = 0.4
+"""Seconds that a port may be without a carrier."""
+SILENCE = 35.0
+"""Seconds that two ports may take to see each other: LLDP sends every 30 s."""
 START = 60.0
 """Seconds after which all switches should be back after a restart."""
 
@@ -24,9 +28,29 @@ REFUSED = ProblemKind(
     "switch.refuses",
     ERROR,
     "A switch refuses flows, groups or meters: a part of what is configured has no effect there.",
-    "Mostly a table is full: see `ovs-vsctl list Flow_Table` on the switch's host.",
+    "See the reason, and whether the switch supports what is configured.",
     "The switch is compared with its bridge again and refuses nothing.",
     "ofapp bridge show {bridge}",
+)
+FULL = ProblemKind(
+    "switch.full",
+    ERROR,
+    "A switch has no room for flows, groups or meters: new hosts are flooded, or a part of what is"
+    " configured has no effect there.",
+    "Let the switch have more flows (`ovs-vsctl list Flow_Table` on its host shows limits), or"
+    " learn fewer addresses (`fdb_max_learned`).",
+    "The switch has taken all, and for a minute no new host was refused.",
+    "ofapp bridge show {bridge}",
+)
+FOREIGN = ProblemKind(
+    "switch.foreign-flows",
+    WARNING,
+    "A program other than ofapp has set flows in a switch: they may take frames past the bridge's"
+    " rules, and ofapp leaves them alone.",
+    "See the flows by `ovs-ofctl -O OpenFlow13 dump-flows BRIDGE cookie=0/-1` on the switch's host,"
+    " and which program set them; the command, typed there, deletes them.",
+    "The switch has no flow without a cookie when it is compared with its bridge again.",
+    "ovs-ofctl -O OpenFlow13 del-flows {bridge} cookie=0/-1",
 )
 OUT_OF_SYNC = ProblemKind(
     "switch.out-of-sync",
@@ -46,15 +70,37 @@ STANDBY = ProblemKind(
     "ofapp bridge show {bridge}",
     SETTLING,
 )
+SHARED_ZONES = ProblemKind(
+    "connections.zones",
+    WARNING,
+    "Two bridges of one Open vSwitch track connections in the same zones: what one bridge allows is"
+    " established at the other.",
+    "Give one of them another `ct_zone_block` (1 to 15) in the configuration file; the command"
+    " applies it.",
+    "The bridges have different zones, or one has no access list with states.",
+    "ofapp config reload",
+    SETTLING,
+)
 CABLE = ProblemKind(
     "cable.missing",
     ERROR,
     "A cable between two switches that was there is gone: redundancy or a part of the network is"
     " lost.",
     "See the cable and both of its ports. If it was removed for good, the command forgets it.",
-    "Both ends see each other again, an end has another cable, or the cable is forgotten.",
+    "Both ports have a carrier, an end has another cable, or the cable is forgotten.",
     "ofapp topology forget {bridge} {port}",
-    1.0,
+    BLINK,
+)
+SILENT = ProblemKind(
+    "cable.silent",
+    ERROR,
+    "The ports at both ends of a cable are up, and do not see each other: the link is one-way, or"
+    " something between them drops frames.",
+    "See transceivers and media converters, and whether LLDP or spanning tree is still enabled at"
+    " both ends. If the cable was removed for good, the command forgets it.",
+    "Both ends see each other, an end has another cable, or the cable is forgotten.",
+    "ofapp topology forget {bridge} {port}",
+    SILENCE,
 )
 FABRIC_MEMBER = ProblemKind(
     "fabric.member",
@@ -91,6 +137,14 @@ FILE_INVALID = ProblemKind(
     "The file is valid and was read again.",
     "ofapp config check {file}",
 )
+FILE_INCOMPLETE = ProblemKind(
+    "config.incomplete",
+    ERROR,
+    "The configuration file on disk lost most of its content, or its end mark: it is not applied.",
+    "Restore the file. If the loss is meant, the command applies the file.",
+    "The file was read again.",
+    "ofapp config reload --force",
+)
 FILE_NEWER = ProblemKind(
     "config.not-applied",
     WARNING,
@@ -99,6 +153,15 @@ FILE_NEWER = ProblemKind(
     "The file was read again, or is as it was.",
     "ofapp config reload",
     3.0,
+)
+ROLLED_BACK = ProblemKind(
+    "config.rolled-back",
+    WARNING,
+    "A former version of the configuration is in force in place of the file on disk.",
+    "The command shows how the file differs. Correct the file and apply it by `ofapp config"
+    " reload`; `ofapp config show` with the number of a version prints that file.",
+    "The file is read again.",
+    "ofapp config diff",
 )
 UNKNOWN_PORT = ProblemKind(
     "config.unknown-port",

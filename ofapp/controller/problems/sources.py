@@ -6,35 +6,34 @@ Each source is asked for what is wrong now, and remembers nothing but what is ne
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fabric.status import FabricStatus, LinkState
-from ofapp.bridge.problem import Problem
+from ofapp.bridge.problem import Problem, ProblemKind
 from ofapp.common import hub
+from ofapp.common.peer import host
+from ofapp.common.words import listed
 from ofapp.config.base import is_pattern
+from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.bridges.dispatcher import Shared
+from ofapp.controller.bridges.owners import Alone, Owners
 from ofapp.controller.configuration.reload import Reloader
-from ofapp.controller.fabrics import ManagedFabric
+from ofapp.controller.configuration.versioned import ConfigurationVersions
+from ofapp.controller.managed_fabric import ManagedFabric
 from ofapp.controller.problems import kinds
-from ofapp.controller.problems.cables import Cables, Socket
+from ofapp.controller.problems.absent import AbsentSwitches
+from ofapp.controller.problems.cables.watch import CableWatch
+from ofapp.controller.problems.certificates import Certificates
 from ofapp.controller.problems.file_on_disk import FileOnDisk
-from ofapp.controller.problems.stored_cables import Stored
-from ofapp.controller.state.document import Store
-from ofapp.controller.topology import Surroundings, surroundings
+from ofapp.controller.problems.notifier import Notifier
+from ofapp.controller.problems.overload import problems as overload
+from ofapp.controller.state.store import State
 
 REFUSALS = 3
 """Most refusals of a switch that a text has."""
-PACE = 0.02
-"""Seconds between two bridges.  Without a pause, 24 bridges that share a busy ovs-vswitchd learned
-for 6 to 10 s after a flood of new addresses, and for less than 4 s with it [measured].  The cause
-is not known.
-"""
-OBSERVE = 5.0
-"""Seconds between two times that all cables are looked for while none is missing: 100 bridges take
-50 ms.  A lost carrier is noticed at each review."""
 _LINKED = (LinkState.CARRIES, LinkState.UNREACHABLE)
 """States of links that are no problem by themselves: a disconnected member is the problem."""
 
@@ -49,39 +48,41 @@ class Found(NamedTuple):
 class Sources:
     """All sources of one controller.
 
-    unsaved: why state cannot be saved; None while all is saved.
-    alone: no other controller may have the bridges that this controller does not know.
+    cables: those between its bridges.
+    absent: switches that have not come back since the controller started.
+    owners: whether other controllers may have the bridges that this controller does not know.
+    certificates: those in files of the launch options.
     """
 
     def __init__(
         self,
         shared: Shared,
         reloader: Reloader,
+        versions: ConfigurationVersions,
         fabrics: Mapping[str, ManagedFabric],
-        stored: Store[Stored],
-        unsaved: Callable[[], str | None],
-        alone: bool,
+        state: State,
+        owners: Owners,
+        notifier: Notifier,
     ) -> None:
-        self._alone = alone
+        self._notifier = notifier
+        self._alone = isinstance(owners, Alone)
+        self._owners = owners
         self._registry = shared.registry
         self._running = shared.running
-        self._file = FileOnDisk(reloader)
+        self._file = FileOnDisk(reloader, versions)
         self._fabrics = fabrics
-        self._stored = stored
-        self._unsaved = unsaved
-        self._cables = Cables()
-        self._remembered: set[int] = set()
-        self._observed = -OBSERVE
-        self._some_missing = False
+        self._state = state
+        self.certificates = Certificates({})
+        self.cables = CableWatch(shared.registry, state.cables)
+        self.absent = AbsentSwitches(shared.registry, state.known)
 
     def problems(self) -> Iterator[Found]:
         """All that is wrong now; other greenlets run in between."""
         for _, bridge in sorted(self._registry.bridges.items()):
             for problem in self._of_bridge(bridge):
                 yield Found(bridge, problem)
-            hub.sleep(PACE)
-        # Cables (`missing_cables`) are not looked for until that is tried with test_flooded
-        # (tests/mininet), which failed without PACE and passed with it, without cables.
+            hub.sleep(0)
+        yield from (Found(*each) for each in self.cables.problems())
         for fabric in [*self._fabrics.values()]:
             for problem in of_fabric(fabric.status(time.monotonic())):
                 yield Found(fabric.bridge, problem)
@@ -90,13 +91,6 @@ class Sources:
     def judges(self, bridge: int | None) -> bool:
         """Whether what is wrong with a bridge, or (None) with controllers, is known here alone."""
         return self._alone if bridge is None else bridge in self._registry.bridges
-
-    def forget_cable(self, datapath_id: int, port: str) -> bool:
-        """Forget the missing cables of a port, by its name; whether there was one."""
-        before = {*self._cables}
-        known = self._cables.forget(Socket(datapath_id, port))
-        self._save({cable.a.datapath_id for cable in before.difference(self._cables)})
-        return known
 
     # Inside
 
@@ -110,14 +104,19 @@ class Sources:
         if status.owner is not None:
             yield kinds.STANDBY.at(f"{status.owner} is master of the switch")
         elif status.refused:
-            refused = [*status.refused]
-            more = f" and {len(refused) - REFUSALS} more" if len(refused) > REFUSALS else ""
-            text = f"the switch refuses {', '.join(refused[:REFUSALS])}{more}"
-            yield kinds.REFUSED.at(
-                text, data={"refused": refused[:REFUSALS], "count": len(refused)}
-            )
+            others = [words for words in status.refused if words not in status.full]
+            for kind, refused in ((kinds.FULL, status.full), (kinds.REFUSED, others)):
+                if refused:
+                    yield _refused(kind, refused)
         elif not status.in_line:
             yield kinds.OUT_OF_SYNC.at("the switch does not hold all that its bridge wants")
+        if status.foreign:
+            text = f"the switch has flows that another program has set: {status.foreign}"
+            yield kinds.FOREIGN.at(text, data={"flows": status.foreign})
+        if alike := same_zones(bridge, self._registry.datapaths.values()):
+            text = f"{', '.join(alike)} has the same connection tracking zones"
+            yield kinds.SHARED_ZONES.at(text, data={"bridges": alike})
+        yield from overload(status)
         if status.owner is None and bridge.ports.complete:
             yield from self._named_ports(bridge)
 
@@ -135,69 +134,23 @@ class Sources:
         ports = bridge.lags.physical(bridge.ports)
         present = {port.name for port in (*ports, *bridge.ports)}
         present |= {str(port.number) for port in ports} | {"LOCAL"}
-        free = sorted(present - {*named})
-        for key in named:
-            if key in present:
-                continue
+        for key in {*named} - present:
+            free = sorted(present - {*named})
             close = [] if key.isdigit() else get_close_matches(key, free, n=1, cutoff=0.7)
             kind = kinds.UNKNOWN_PORT if close else kinds.ABSENT_PORT
             hint = f"; is {close[0]} meant?" if close else ""
             text = f"the configuration names port {key}, which the bridge does not have{hint}"
             yield kind.at(text, subject=key, data={"port_name": key})
 
-    def missing_cables(self) -> list[tuple[int, Problem]]:
-        """Cables that are missing."""
-        bridges = {**self._registry.bridges}
-        for datapath_id in bridges.keys() - self._remembered:
-            self._cables.remember(self._stored.load(datapath_id) or ())
-        self._remembered = {*bridges}
-        if self._some_missing or time.monotonic() >= self._observed + OBSERVE:
-            self._observe(bridges)
-        connected = bridges.keys() & self._registry.datapaths.keys()
-        names = {datapath_id: bridges[datapath_id].name for datapath_id in connected}
-        missing = [*self._cables.problems(names, self._down())]
-        self._some_missing = bool(missing)
-        return missing
-
-    def _observe(self, bridges: Mapping[int, Bridge]) -> None:
-        """Learn the present cables of all bridges."""
-        around: dict[int, Surroundings] = {}
-        for datapath_id, bridge in bridges.items():
-            connected = datapath_id in self._registry.datapaths
-            around[datapath_id] = surroundings(bridge, connected, time.monotonic())
-            hub.sleep(PACE)
-        before = {*self._cables}
-        if self._cables.observe(around):
-            changed = before.symmetric_difference(self._cables)
-            self._save({cable.a.datapath_id for cable in changed})
-        self._observed = time.monotonic()
-
-    def _down(self) -> dict[Socket, str]:
-        """Why a remembered socket cannot be linked now."""
-        down = {}
-        for cable in self._cables:
-            for end in cable:
-                bridge = self._registry.bridges.get(end.datapath_id)
-                if bridge is None:
-                    continue
-                ports = (*bridge.ports, *bridge.lags.physical(bridge.ports))
-                port = next((port for port in ports if port.name == end.port), None)
-                if port is None:
-                    down[end] = "is no port any more"
-                elif not port.up:
-                    down[end] = "has no carrier"
-        return down
-
-    def _save(self, datapath_ids: set[int]) -> None:
-        for datapath_id in datapath_ids & self._registry.bridges.keys():
-            own = [cable for cable in self._cables if cable.a.datapath_id == datapath_id]
-            self._stored.save(datapath_id, tuple(own))
-
     def _of_controller(self) -> Iterator[Problem]:
         yield from self._file.problems()
-        if (why := self._unsaved()) is not None:
+        if (why := self._state.unsaved) is not None:
             yield kinds.UNSAVED.at(f"what is set at run time cannot be saved: {why}")
+        yield from self.certificates.problems()
+        yield from self._owners.problems()
+        yield from self._notifier.problems()
         if self._alone:
+            yield from self.absent.problems(self._running.config.forget_after)
             yield from self._named_bridges()
 
     def _named_bridges(self) -> Iterator[Problem]:
@@ -206,10 +159,18 @@ class Sources:
         config = self._running.config
         names = [bridge.name for bridge in self._registry.bridges.values()]
         for key in config.bridges.keys() - used - config.fabrics.keys():
+            if self.absent.find(key) is not None:
+                continue
             close = get_close_matches(key, names, n=1, cutoff=0.7)
             hint = f"; is {close[0]} meant?" if close else ""
             text = f"the file has settings for bridge {key}, which has not connected{hint}"
             yield kinds.UNKNOWN_BRIDGE.at(text, subject=key, data={"section": key})
+
+
+def _refused(kind: ProblemKind, refused: Sequence[str]) -> Problem:
+    """A problem with what a switch refuses, in words."""
+    text = f"the switch refuses {listed(refused, REFUSALS)}"
+    return kind.at(text, data={"refused": [*refused[:REFUSALS]], "count": len(refused)})
 
 
 def of_fabric(status: FabricStatus) -> Iterator[Problem]:
@@ -232,3 +193,22 @@ def of_fabric(status: FabricStatus) -> Iterator[Problem]:
     if status.paused:
         text = f"protocols of {name} are paused: {status.paused}"
         yield kinds.FABRIC_PAUSED.at(text, data={"fabric": name})
+
+
+def same_zones(bridge: Bridge, datapaths: Iterable[Datapath]) -> list[str]:
+    """Names of the other bridges that track connections in the zones of this one.
+
+    Switches do not report which process they run in: connections from one address are taken for
+    bridges of one ovs-vswitchd.
+    """
+    if not bridge.tracks_connections:
+        return []
+    hosts = {each.bridge: host(each.channel.address) for each in datapaths}
+    return [
+        other.name
+        for other, address in hosts.items()
+        if other is not bridge
+        and address == hosts.get(bridge)
+        and other.tracks_connections
+        and other.first_zone == bridge.first_zone
+    ]

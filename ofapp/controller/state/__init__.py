@@ -5,6 +5,7 @@
     bridge-<datapath id>.json    spanning tree of a moment ago: not synced, for a process's crash
     lacp-<datapath id>.json      the same of LACP
     configuration.json           extent of the configuration file when it was last accepted
+    versions.json                former contents of the configuration file: synced
     tokens.json                  hashes of the API's tokens (`controller.access`): synced
     audit.log                    who changed what, one JSON object a line
 

@@ -40,7 +40,8 @@ class Revision:
 class Document:
     """Declaration of a stored document.
 
-    name: of the protocol, for protocol state; the document's file is `stem`, by default the name.
+    name: name of the protocol, for protocol state; the document's file is `stem`, by default the
+    name.
     per_bridge: one for each bridge, else one for the controller; local: never shared in a cluster.
     synced: on disk before a request is answered; protocol state is only to survive a crash of the
     process.
@@ -167,6 +168,36 @@ class Store(Generic[T]):
         report_damage(self._storage, self._emit, self.document, why, datapath_id)
 
 
+class CommonDocument(Generic[T]):
+    """A document of the whole controller, as one JSON object: one with all labels, for example."""
+
+    def __init__(self, document: Document, storage: Storage, emit: Emit, version: int = 1) -> None:
+        self._document = document
+        self._storage = storage
+        self._emit = emit
+        self._version = version
+
+    def read(self, decode: Callable[[dict[str, Any]], T], empty: T, present: T) -> T:
+        """What `decode` makes of the object; `empty` without a document.
+
+        A damaged document is set aside, with an event: then it is `present`.
+        """
+        try:
+            data = self._storage.read(self._document.file(), self._document.limit)
+            return decode(loaded(data, self._version))
+        except FileNotFoundError:
+            return empty
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            why = str(error) or repr(error)
+            report_damage(self._storage, self._emit, self._document, why)
+            return present
+
+    def save(self, **content: object) -> Ticket:
+        """Store the object; wait for the ticket until it is saved."""
+        data = json.dumps({"version": self._version, **content}).encode()
+        return self._storage.put(self._document.file(), data, self._document.synced)
+
+
 def report_damage(
     storage: Storage,
     emit: Emit,
@@ -188,15 +219,24 @@ def report_damage(
 
 
 def loads(data: bytes) -> Any:
-    """JSON from a document with any content; ValueError."""
+    """JSON from a document with any content.  Raises ValueError.
+
+    Infinite times are valid.  NaN is not: a time that is NaN never comes.
+    """
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_infinite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
+def _infinite(name: str) -> float:
+    if name == "NaN":
+        raise ValueError("it has a number that is none")
+    return float(name)
+
+
 def loaded(data: bytes, version: int) -> dict[str, Any]:
-    """The object in a document of that version; ValueError."""
+    """The object in a document of that version.  Raises ValueError."""
     document = loads(data)
     if not isinstance(document, dict) or document.get("version") != version:
         raise ValueError(f"it is not a document of version {version}")

@@ -1,7 +1,7 @@
 """The entries of a bridge that were set at run time: their form, and the store of all bridges'.
 
 A bridge without stored entries gets them from its switch (`Session`, adopt_static).  That a bridge
-has none is stored, too, as its switch may hold some that were removed while it was away.
+has none is stored, too, as its switch may hold some that were removed while it was disconnected.
 Entries that no user has requested are stored for as many bridges as there may be: datapath ids are
 easily invented.
 """

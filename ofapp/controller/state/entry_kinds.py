@@ -14,10 +14,11 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
-from ofapp.bridge import answers, multicast
+from ofapp.bridge import multicast, queries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Binding, Origin
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
 from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
 from ofapp.config.bridge import Bridge as Settings
@@ -26,7 +27,7 @@ from ofapp.config.bridge import Bridge as Settings
 class UserEntry(ABC):
     """An entry of a user.
 
-    list_name: of the list of such entries, in the file and in the stored document.
+    list_name: name of the list of such entries, in the file and in the stored document.
     """
 
     __slots__ = ("_encoded",)
@@ -63,11 +64,11 @@ class UserEntry(ABC):
 
     @abstractmethod
     def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
-        """Add it to a bridge, in place of the one with its key; InputError."""
+        """Add it to a bridge, in place of the one with its key.  Raises InputError."""
 
     @abstractmethod
     def remove(self, bridge: Bridge, now: float) -> list[Effect]:
-        """Remove it from a bridge; InputError."""
+        """Remove it from a bridge.  Raises InputError."""
 
 
 def _check_place(vlan: Any, port: Any) -> None:
@@ -107,7 +108,7 @@ class StaticEntry(UserEntry):
     @classmethod
     def present(cls, bridge: Bridge) -> Iterator[StaticEntry]:
         """See `UserEntry`."""
-        for (vid, mac), port in answers.static_entries(bridge).items():
+        for (vid, mac), port in queries.static_entries(bridge).items():
             yield cls(vid, format_mac(mac), port)
 
     @property
@@ -161,7 +162,7 @@ class MdbEntry(UserEntry):
     @classmethod
     def present(cls, bridge: Bridge) -> Iterator[MdbEntry]:
         """See `UserEntry`."""
-        for entry in answers.permanent_entries(bridge):
+        for entry in queries.permanent_entries(bridge):
             yield cls(
                 entry.vid,
                 multicast.text(entry.group),
@@ -187,7 +188,10 @@ class MdbEntry(UserEntry):
 
 @dataclass(frozen=True, slots=True)
 class BindingEntry(UserEntry):
-    """A binding of a user.  vlan: VID; mac, address: text form; port: its name."""
+    """A binding of a user.  vlan: VID; mac, address: text form; port: its name.
+
+    shared: see `Binding`.
+    """
 
     list_name = "bindings"
 
@@ -195,23 +199,28 @@ class BindingEntry(UserEntry):
     mac: str
     port: str
     address: str
+    shared: bool = False
 
     def check(self) -> None:
         """See `UserEntry`."""
         _check_place(self.vlan, self.port)
         _check_host(self.mac)
         BoundAddress.parse(self.address)
+        if not isinstance(self.shared, bool):
+            raise TypeError(f"{self.shared!r} is neither true nor false")
 
     @classmethod
     def filed(cls, settings: Settings) -> Iterator[BindingEntry]:
         """See `UserEntry`."""
         for entry in settings.bindings:
-            yield cls(settings.vid(entry.vlan), entry.mac, entry.port, entry.address)
+            vid = settings.vid(entry.vlan)
+            yield cls(vid, entry.mac, entry.port, entry.address, entry.shared)
 
     @classmethod
     def of(cls, binding: Binding) -> BindingEntry:
         """The stored form of a binding."""
-        return cls(binding.vid, format_mac(binding.mac), binding.port, str(binding.address))
+        place = binding.vid, format_mac(binding.mac), binding.port
+        return cls(*place, str(binding.address), binding.shared)
 
     @classmethod
     def present(cls, bridge: Bridge) -> Iterator[BindingEntry]:
@@ -222,21 +231,30 @@ class BindingEntry(UserEntry):
     @property
     def key(self) -> Hashable:
         """See `UserEntry`."""
-        return self.vlan, BoundAddress.parse(self.address)
+        sharer = (self.port, parse_mac(self.mac)) if self.shared else None
+        return self.vlan, BoundAddress.parse(self.address), sharer
 
     def put(self, bridge: Bridge, from_file: bool, now: float) -> list[Effect]:
         """See `UserEntry`; InputError also if another user's binding has the address."""
-        first_hop, address = bridge.first_hop, BoundAddress.parse(self.address)
+        first_hop, new = bridge.first_hop, self._binding
         origin = Origin.FILE if from_file else Origin.API
-        old, effects = first_hop.binding(self.vlan, address), list[Effect]()
-        if from_file and old is not None and old.origin is origin:
-            effects = first_hop.remove(self.vlan, address, now)
-        place = self.port, self.vlan, parse_mac(self.mac)
-        return [*effects, *first_hop.add(*place, address, origin, now)]
+        effects: list[Effect] = []
+        for old in first_hop.bindings_of(new.vid, new.address) if from_file else ():
+            replaced = not (new.shared and old.shared) or (old.port, old.mac) == (new.port, new.mac)
+            if old.origin is origin and replaced:
+                effects += first_hop.remove(old.vid, old.address, now, [(old.port, old.mac)])
+        place = new.port, new.vid, new.mac, new.address
+        return [*effects, *first_hop.add(*place, origin, now, new.shared)]
 
     def remove(self, bridge: Bridge, now: float) -> list[Effect]:
         """See `UserEntry`."""
-        return bridge.first_hop.remove(self.vlan, BoundAddress.parse(self.address), now)
+        own = self._binding
+        return bridge.first_hop.remove(own.vid, own.address, now, [(own.port, own.mac)])
+
+    @property
+    def _binding(self) -> Binding:
+        place = self.port, self.vlan, parse_mac(self.mac)
+        return Binding(*place, BoundAddress.parse(self.address), Origin.API, shared=self.shared)
 
 
 KINDS: tuple[type[UserEntry], ...] = (StaticEntry, MdbEntry, BindingEntry)

@@ -41,7 +41,7 @@ class Marks(Protocol):
 
 
 class FileMarks:
-    """path: of the file; with None, or one that cannot be written, marks end with the process.
+    """path: path of the file; with None, or one that cannot be written, marks end with the process.
 
     slots: most bridges at a time; wanted: datapath ids whose marks are kept.
     """

@@ -44,6 +44,22 @@ LACP = Document(
     restore=lambda bridge, data: bridge.lags.restore(data),
 )
 
+LOOP_PROTECT = Document(
+    "loop_protect",
+    stem="loops",
+    damaged="ports that were held are open until a frame comes back",
+    dump=lambda bridge, _portions: bridge.loop_protect.dump(),
+    restore=lambda bridge, data: bridge.loop_protect.restore(data),
+)
+
+ONE_WAY = Document(
+    "one_way",
+    stem="links",
+    damaged="ports with one-way links are open until these are found again",
+    dump=lambda bridge, _portions: bridge.one_way.dump(),
+    restore=lambda bridge, data: bridge.one_way.restore(data),
+)
+
 SPANNING_TREE = Document(
     "stp",
     stem="bridge",
@@ -103,7 +119,7 @@ class StateWriter:
     def check(self) -> bool:
         """Store what has changed, or ask for confirmation of what is stable since the last check.
 
-        Gives whether there is more to do: a bridge whose switch is away waits for it.
+        Gives whether there is more to do: a bridge whose switch is disconnected waits for it.
         """
         for datapath_id, (revision, datapath) in list(self._requested.items()):
             present = self._datapaths.get(datapath_id)

@@ -23,7 +23,7 @@ VERSION = 1
 @dataclass(frozen=True, slots=True)
 class RunTimeSettings:
     """filed, running: a bridge's settings by the file and those in force, in the file's form;
-    numbers: of the ports that `running` names."""
+    numbers: numbers of the ports that `running` names."""
 
     filed: Mapping[str, Any]
     running: Mapping[str, Any]
@@ -65,7 +65,7 @@ ACCEPTED = Document(
 
 
 def _extent(data: bytes) -> Extent:
-    """The extent in a document; ValueError."""
+    """The extent in a document.  Raises ValueError."""
     stored = loads(data)
     if not isinstance(stored, dict) or type(stored.get("ends_marked")) is not bool:
         raise ValueError("it does not say how the file ended")

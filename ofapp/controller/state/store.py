@@ -9,7 +9,7 @@ from typing import Any
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
-from ofapp.controller.problems.stored_cables import Stored
+from ofapp.controller.problems.cables.stored import Stored
 from ofapp.controller.state import documents
 from ofapp.controller.state.document import Document, Store
 from ofapp.controller.state.entries import EntryStore
@@ -18,6 +18,7 @@ from ofapp.controller.state.settings import AcceptedFile, RunTimeSettings
 from ofapp.controller.state.snapshots import SnapshotStore
 from ofapp.controller.state.storage import Files, Nowhere, Storage
 from ofapp.controller.state.trail import Trail
+from ofapp.controller.state.versions import Versions
 
 LOG = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ class State:
             if document.per_bridge
         }
         self.accepted = AcceptedFile(local, emit)
+        self.versions = Versions(self.storage, emit)
         self.trail = Trail(None if directory is None else directory / TRAIL, emit)
 
     @property
@@ -72,6 +74,11 @@ class State:
         return self.stores["cables"]
 
     @property
+    def known(self) -> Store[str]:
+        """Names of the bridges that were connected."""
+        return self.stores["known"]
+
+    @property
     def snapshots(self) -> dict[str, SnapshotStore]:
         """Protocol state, by the names of the protocols."""
         return {
@@ -85,7 +92,7 @@ class State:
 
     def forget_protocols(self, datapath_id: int) -> None:
         """Delete the protocol state of a bridge; what a user has set stays for its return."""
-        for store in self.snapshots.values():
+        for store in (*self.snapshots.values(), self.known):
             store.forget(datapath_id)
 
     def forget(self, datapath_id: int) -> tuple[Ticket, ...]:

@@ -78,3 +78,8 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+
+// Links to the network, where a controller serves these pages.
+if (location.protocol !== "file:" && /\/guide\/[^/]*$/.test(location.pathname)) {
+  document.querySelector("nav.network").hidden = false;
+}

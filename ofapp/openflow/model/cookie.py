@@ -52,6 +52,7 @@ class Feature(IntEnum):
     FABRIC = 0x1D
     VERSION = 0x1E
     REMOTE = 0x22
+    ACCESS = 0x28
     LEARNED = 0x80
     STICKY = 0x81
 

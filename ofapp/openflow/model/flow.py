@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -61,9 +62,30 @@ NEAREST_BRIDGE = (Match("eth_dst", 0x0180C200000E), Match("eth_type", 0x88CC))
 """LLDP (IEEE 802.1AB-2016 7.1, 7.2)."""
 
 
+EAPOL_TYPE = Match("eth_type", 0x888E)
+"""802.1X (IEEE 802.1X-2020 11.1.4)."""
+
+
 def register(name: Register, value: int) -> Match:
     """Match a register that the frame carries (see `Register`)."""
     return Match(f"reg{name.value}", value)
+
+
+RESTRICTION_BITS = 6
+"""Bits of `PortPolicy.restriction`."""
+
+
+def kept_out(restriction: int) -> Iterator[Match]:
+    """Match frames that may not leave by a port with a restriction (`PortPolicy.restriction`).
+
+    From an isolated port, or from another community: some bit of it differs.
+    """
+    name, community = f"reg{Register.ISOLATED.value}", restriction >> 1
+    if restriction and not community:
+        yield Match(name, 1, 1)
+        return
+    for bit in (1 << each for each in range(1, RESTRICTION_BITS)) if restriction else ():
+        yield Match(name, 1 | (bit & ~restriction), 1 | bit)
 
 
 def bits(name: Register, value: int) -> Match:
@@ -226,6 +248,20 @@ class Hash:
 
 
 @dataclass(frozen=True, slots=True)
+class Track:
+    """Look the frame up among the connections of a zone, or remember its connection there.
+
+    zone: the register that has the zone, of 16 bits.
+    table: where the frame goes on with the state of its connection, as a later pass.  None: the
+    connection is remembered, and the frame goes on in this pass.
+    """
+
+    zone: Register
+    table: int | None
+    kind: ClassVar[str] = "track"
+
+
+@dataclass(frozen=True, slots=True)
 class Encapsulate:
     """Put the frame into another Ethernet frame, as an MPLS packet: MAC-in-MAC.
 
@@ -251,10 +287,23 @@ class Decapsulate:
 class Clone:
     """Apply actions to a copy of the frame and its registers; the frame itself goes on as it is.
 
-    Open vSwitch copies the frame only for a clone that itself has an action such as `Encapsulate`.
+    Open vSwitch copies the frame only for a clone that itself has an action such as `Encapsulate`
+    or `Separate`.
     """
 
     actions: tuple[Action, ...]
+    kind: ClassVar[str] = "clone"
+
+
+@dataclass(frozen=True, slots=True)
+class Separate:
+    """Send nothing, and have the `Clone` that ends with it be a separate copy of the frame.
+
+    A meter that drops a frame also drops all that the switch would do with it afterwards.  What it
+    drops in a separate copy is the copy alone.  The action is an output of a part of the frame,
+    which is no reversible action, to a port that no switch has.
+    """
+
     kind: ClassVar[str] = "clone"
 
 
@@ -298,9 +347,11 @@ Action = (
     | Decapsulate
     | PushEmptyTag
     | Clone
+    | Separate
     | SetBits
     | MoveBits
     | ToController
+    | Track
 )
 
 Bucket = tuple[Forwarding, ...]
@@ -373,7 +424,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A meter that drops what is above `rate` packets a second."""
+    """A meter that drops what is above `rate` packets a second, or kbit/s where `kbps` says so."""
 
     id: int
     rate: int
+    kbps: bool = False

@@ -26,7 +26,7 @@ class Lane(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TrapPort:
     """A port of the switch where a trap has a flow.
 
     serial: in the flow's cookie; seconds: until the flow ends unless it is renewed, 0 for never.
@@ -47,6 +47,7 @@ class TrapRule:
 
     fields: what they match besides, with other values in each place.
     goto: the tables that they may lead to, None among them when the frame may end here.
+    drops: what is not copied to the controller is lost.
     """
 
     table: TableId
@@ -56,6 +57,7 @@ class TrapRule:
     match: tuple[Match, ...] = ()
     fields: frozenset[str] = frozenset()
     goto: tuple[int | None, ...] = (None,)
+    drops: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +86,7 @@ class Trap(MeterKind):
     rate: frames a second that a meter lets through; None for the port's `packet_in_rate`.
     octets: how much of a frame is sent.
     lane: see `Lane`.
-    rule: of its flows; None where a table's builder makes these.
+    rule: rule of its flows; None where a table's builder makes these.
     of_port: where the flow is that a port of the bridge has while it is up.
         None for a trap of another value, such as an aggregation, or of a port of the switch
         (`SetTrap`).
@@ -95,7 +97,7 @@ class Trap(MeterKind):
     octets: int = WHOLE_FRAME
     lane: Lane = Lane.FRAMES
     rule: TrapRule | None = None
-    of_port: Callable[[DesiredPort], Place | None] | None = None
+    of_port: Callable[[DesiredPort], TrapPort | None] | None = None
 
     @property
     def of_link(self) -> bool:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.effects.content import DesiredLag
+from ofapp.bridge.effects.fabric import DesiredFabric
 from ofapp.bridge.fabric.address import PROBE_DESTINATION, PROBE_TYPE
-from ofapp.bridge.fabric.desired import DesiredFabric
 from ofapp.bridge.first_hop.binding import GuardedPort
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.port_access.port import Admission
 from ofapp.openflow.model.flow import (
+    EAPOL_TYPE,
     NEAREST_BRIDGE,
     SLOW_PROTOCOLS,
     TO_BRIDGES,
@@ -24,7 +26,7 @@ from ofapp.openflow.model.flow import (
     register,
 )
 from ofapp.openflow.model.rule import Register, Rule, TableId
-from ofapp.openflow.model.trap import Lane, MeterKind, Place, Trap, TrapRule
+from ofapp.openflow.model.trap import Lane, MeterKind, Trap, TrapPort, TrapRule
 
 TRAP_HELLOS = 2
 """Hello times without a controller until BPDUs pass.  A neighbour's patience lasts three
@@ -41,14 +43,14 @@ def trap_seconds(hello_time: float) -> int:
     return round(TRAP_HELLOS * hello_time)
 
 
-def _where_trees_run(port: DesiredPort) -> Place | None:
+def _where_trees_run(port: DesiredPort) -> TrapPort | None:
     seconds = trap_seconds(port.hello_time)
-    return Place(port.number, seconds=seconds) if seconds else None
+    return TrapPort(port.number, seconds=seconds) if seconds else None
 
 
-def lacp_places(lag: DesiredLag) -> Iterator[Place]:
+def lacp_places(lag: DesiredLag) -> Iterator[TrapPort]:
     """The members of an aggregation whose LACPDUs are for the controller."""
-    return (Place(member, lag.number) for member in lag.lacp)
+    return (TrapPort(member, lag.number) for member in lag.lacp)
 
 
 SIGHTING = Trap(
@@ -57,7 +59,7 @@ SIGHTING = Trap(
     meter=0,
     octets=64,
     lane=Lane.BULK,
-    of_port=lambda port: Place(port.number),
+    of_port=lambda port: TrapPort(port.number),
     event="packet_in",
     what="sightings of unknown sources",
 )
@@ -139,6 +141,78 @@ LLDP = Trap(
     what="LLDPDUs",
     remedy="See what sends them.",
 )
+
+
+def controlled(port: DesiredPort) -> Admission | None:
+    """The hosts that a port with access control admits; None for any other port."""
+    wanted: Admission | None = port.wanted("port_access")
+    return wanted
+
+
+EAPOL = Trap(
+    name="eapol",
+    feature=0x26,
+    meter=20,
+    rate=50,  # certificates are many fragments
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.ADMISSION,
+        "eapol",
+        986,
+        "EAPOL on a port with access control: to the controller alone, in every port state. "
+        "Elsewhere it is a frame to 01:80:c2:00:00:03, or an ordinary one.",
+        (EAPOL_TYPE,),
+    ),
+    of_port=lambda port: TrapPort(port.number) if controlled(port) else None,
+    event="eapol",
+    what="EAPOL frames",
+    remedy="See which host sends them.",
+)
+FIRST_FRAME = Trap(
+    name="first_frame",
+    feature=0x27,
+    meter=21,
+    rate=10,
+    octets=64,
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.ACCESS,
+        "first-frame",
+        10,
+        "A frame of a host that is not admitted: a few of them a second to the controller, their "
+        "heads alone; drop.",
+    ),
+    of_port=lambda port: TrapPort(port.number) if controlled(port) else None,
+    event="",
+)
+"""Frames of hosts that are not admitted; what the meter holds back is dropped all the same, and
+counted by the flow."""
+
+
+def _where_loops_are_found(port: DesiredPort) -> TrapPort | None:
+    destination = port.wanted("loop_protect")
+    return destination and TrapPort(port.number, match=(Match("eth_dst", destination),))
+
+
+LOOP = Trap(
+    name="loop_protect",
+    feature=0x25,
+    meter=24,
+    rate=50,  # a port sends one a second in each VLAN
+    lane=Lane.PROMPT,
+    rule=TrapRule(
+        TableId.ADMISSION,
+        "loop",
+        935,
+        "A frame of this bridge's loop protection that comes back: to the controller alone, in "
+        "every port state. Frames of other bridges are ordinary group frames.",
+        fields=frozenset({"eth_dst"}),
+    ),
+    of_port=_where_loops_are_found,
+    event="loop_protect",
+    what="returned frames of loop protection",
+    remedy="Find the loop behind the port: `ofapp loop-protect show BRIDGE`.",
+)
 SNOOPED = Trap(
     name="snooped",
     feature=0x07,
@@ -147,7 +221,7 @@ SNOOPED = Trap(
     rule=TrapRule(
         TableId.SNOOP, "snoop", 100, "The whole frame to the controller, and nowhere else."
     ),
-    of_port=lambda port: Place(port.number) if port.snoops else None,
+    of_port=lambda port: TrapPort(port.number) if port.snoops else None,
     event="snoop",
     what="IGMP, MLD and router messages",
     remedy="See which host sends them.",
@@ -160,45 +234,45 @@ def guarded(port: DesiredPort) -> GuardedPort | None:
     return wanted
 
 
-def _where_snooped(port: DesiredPort) -> Place | None:
+def _where_snooped(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
-    return Place(port.number, goto=TableId.AWAY) if guard and guard.snooped else None
+    return TrapPort(port.number, goto=TableId.AWAY) if guard and guard.snooped else None
 
 
-def _where_nd_is_inspected(port: DesiredPort) -> Place | None:
+def _where_nd_is_inspected(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
-    return Place(port.number, goto=TableId.AWAY) if guard and guard.nd else None
+    return TrapPort(port.number, goto=TableId.AWAY) if guard and guard.nd else None
 
 
-def _where_servers_are(port: DesiredPort) -> Place | None:
+def _where_servers_are(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
     watched = guard and guard.watched and guard.dhcp_server
-    return Place(port.number, goto=TableId.AWAY) if watched else None
+    return TrapPort(port.number, goto=TableId.AWAY) if watched else None
 
 
-def _where_routers_are(port: DesiredPort) -> Place | None:
+def _where_routers_are(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
     watched = guard and guard.watched and guard.router
-    return Place(port.number, goto=TableId.CHECKED) if watched else None
+    return TrapPort(port.number, goto=TableId.CHECKED) if watched else None
 
 
-def _where_claims_are_trusted(port: DesiredPort) -> Place | None:
+def _where_claims_are_trusted(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
-    return Place(port.number, goto=TableId.AWAY) if guard and guard.trusted else None
+    return TrapPort(port.number, goto=TableId.AWAY) if guard and guard.trusted else None
 
 
-def _where_hosts_answer(port: DesiredPort) -> Place | None:
+def _where_hosts_answer(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
     if guard is None or not guard.prober:
         return None
-    return Place(port.number, match=(Match("eth_dst", guard.prober),))
+    return TrapPort(port.number, match=(Match("eth_dst", guard.prober),))
 
 
-def _where_checked(port: DesiredPort) -> Place | None:
+def _where_checked(port: DesiredPort) -> TrapPort | None:
     guard = guarded(port)
-    if guard is None or not guard.checked:
+    if guard is None or not guard.refuses:
         return None
-    return Place(port.number, goto=TableId.CHECKED if guard.report_only else None)
+    return TrapPort(port.number, goto=TableId.CHECKED if guard.report_only else None)
 
 
 def _held(
@@ -208,7 +282,7 @@ def _held(
     rate: int,
     *,
     about: str,
-    of_port: Callable[[DesiredPort], Place | None],
+    of_port: Callable[[DesiredPort], TrapPort | None],
     what: str,
 ) -> Trap:
     """Frames that the controller forwards: see `ForwardFrame`."""
@@ -312,6 +386,7 @@ REFUSED = Trap(
         "A few of these frames a second to the controller, their heads alone; then drop. On a "
         "port that only reports they are forwarded.",
         goto=(None, TableId.CHECKED),
+        drops=True,
     ),
     of_port=_where_checked,
     event="",
@@ -320,9 +395,9 @@ REFUSED = Trap(
 and counted by the flow."""
 
 
-def probe_places(fabric: DesiredFabric) -> Iterator[Place]:
+def probe_places(fabric: DesiredFabric) -> Iterator[TrapPort]:
     """The link ports, whose probes are for the controller."""
-    return map(Place, fabric.links)
+    return map(TrapPort, fabric.links)
 
 
 PROBE = Trap(
@@ -356,7 +431,9 @@ REMOTE = Trap(
         (TO_HOST,),
         goto=(TableId.FLOOD,),
     ),
-    of_port=lambda port: Place(port.number, goto=TableId.FLOOD) if port.wanted("fabric") else None,
+    of_port=lambda port: (
+        TrapPort(port.number, goto=TableId.FLOOD) if port.wanted("fabric") else None
+    ),
     event="",
 )
 """Heads of frames to unknown hosts, on an edge port of a fabric's member.  They are not in bulk:
@@ -369,6 +446,9 @@ TRAPS = (
     BPDU,
     LACP,
     LLDP,
+    EAPOL,
+    FIRST_FRAME,
+    LOOP,
     SNOOPED,
     DHCP,
     DHCP_SERVER,
@@ -396,11 +476,31 @@ BROADCAST = _storm("broadcast", 3, "broadcasts")
 MULTICAST = _storm("multicast", 4, "multicast frames")
 UNKNOWN_UNICAST = _storm("unknown_unicast", 5, "frames to unknown hosts")
 
-LIMITED = (*(trap for trap in TRAPS if trap.event), BROADCAST, MULTICAST, UNKNOWN_UNICAST)
-"""All that has a meter on each port: it is counted and reported when it drops."""
+RATE_IN = MeterKind(
+    name="rate_in",
+    meter=25,
+    event="rate_in",
+    what="frames",
+    fate="were above the port's rate and dropped",
+    remedy="Nothing, if the limit is meant; `rate_in` sets it.",
+)
+"""All that enters by a port, in kbit/s; frames for the controller alone are not limited by it."""
 
-OF_PORTS = (*(trap for trap in TRAPS if trap.of_port), BROADCAST, MULTICAST, UNKNOWN_UNICAST)
-"""Traps that come and go with the ports of the bridge."""
+RATE_OUT = MeterKind(
+    name="rate_out",
+    meter=26,
+    event="rate_out",
+    what="frames",
+    fate="were above the port's rate on the way out and dropped",
+    remedy="Nothing, if the limit is meant; `rate_out` sets it.",
+)
+"""All that leaves by a port, in kbit/s, but what the controller itself sends, as BPDUs."""
+
+STORM = (BROADCAST, MULTICAST, UNKNOWN_UNICAST)
+"""What storm control limits."""
+
+LIMITED = (*(trap for trap in TRAPS if trap.event), *STORM, RATE_IN, RATE_OUT)
+"""All that has a meter on each port: it is counted and reported when it drops."""
 
 
 def trap_rules(table: TableId) -> Iterator[Rule]:
@@ -416,4 +516,5 @@ def trap_rules(table: TableId) -> Iterator[Rule]:
                 trap.rule.about,
                 trap.rule.goto,
                 frozenset({"controller"}),
+                drops=trap.rule.drops,
             )

@@ -19,12 +19,12 @@ from ofapp.openflow.model.flow import (
     register,
 )
 from ofapp.openflow.model.rule import ONWARD, Register, TableId, rule
-from ofapp.openflow.model.traps import SIGHTING, guarded, trap_rules, trap_seconds
+from ofapp.openflow.model.traps import RATE_IN, SIGHTING, guarded, trap_rules, trap_seconds
 from ofapp.openflow.pipeline.acl import acl_number
 from ofapp.openflow.pipeline.claims import checks
 from ofapp.openflow.pipeline.egress import through
 from ofapp.openflow.pipeline.fabric.crossing import origin
-from ofapp.openflow.pipeline.meters import to_controller
+from ofapp.openflow.pipeline.meters import meter_id, to_controller
 from ofapp.openflow.pipeline.nested import DROP_NESTED
 from ofapp.openflow.pipeline.table import Ingress, Table
 
@@ -115,10 +115,10 @@ _RULES = (
         100,
         "in_port",
         Feature.PORT,
-        "A port that forwards: its frames enter. What later tables ask of the port goes with "
-        "them: whether it is isolated, which access list it has, what first-hop security checks; "
-        "and a mirror gets its copy. From a trunk of a guest, a frame with a second tag that the "
-        "switch reads is dropped.",
+        "A port that forwards: its frames enter, and those above its rate are dropped. What later "
+        "tables ask of the port goes with them: whether it is isolated, which access list it has, "
+        "what first-hop security checks; and a mirror gets its copy. From a trunk of a guest, a "
+        "frame with a second tag that the switch reads is dropped.",
         ONWARD,
         "output register resubmit clone",
     ),
@@ -175,7 +175,10 @@ def admission_flows(ingress: Ingress) -> Iterator[Flow]:
         yield Flow(table, _MIRRORED, once, Feature.PORT, again)
     if port.forwards:
         yield Flow(table, 920, (here, TO_BRIDGES), Feature.PORT, registers, goto)
-        yield Flow(table, 100, (here,), Feature.PORT, marks, goto)
+        rate = None
+        if ingress.metered and port.policy.rate_in is not None:
+            rate = meter_id(port.number, RATE_IN)
+        yield Flow(table, 100, (here,), Feature.PORT, marks, goto, meter=rate)
     elif goto == TableId.SOURCE:
         copy = to_controller(port.number, SIGHTING, ingress.metered)
         yield Flow(table, 100, (here,), SIGHTING.feature, (copy,))
@@ -190,20 +193,20 @@ def _copies(port: DesiredPort) -> tuple[Action, ...]:
 
 
 def _registers(port: DesiredPort) -> tuple[Action, ...]:
-    """Actions that note what later tables ask of the port that a frame came from."""
+    """Actions that store the ingress port's properties in registers, for later tables."""
     actions = [*ingress_marks(port)]
     if checked := checks(port):
         actions.append(SetRegister(Register.CHECKS, checked))
     guard = guarded(port)
-    if guard and guard.checked and not guard.report_only and port.vlans.tagged:
+    if guard and guard.refuses and not guard.report_only and port.vlans.tagged:
         actions.append(DROP_NESTED)
     return tuple(actions)
 
 
 def ingress_marks(port: DesiredPort) -> Iterator[Action]:
-    """Actions that note what the tables from `acl` on ask of the port that a frame came from."""
-    if port.policy.isolated:
-        yield SetRegister(Register.ISOLATED, 1)
+    """Actions that store the ingress port's properties in registers, for tables from `acl` on."""
+    if port.policy.restriction:
+        yield SetRegister(Register.ISOLATED, port.policy.restriction)
     if port.policy.acl is not None:
         yield SetRegister(Register.ACL, acl_number(port.policy.acl))
     if port.wanted("shared"):

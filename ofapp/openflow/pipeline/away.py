@@ -1,4 +1,4 @@
-"""First-hop security: frames that the controller forwards, and what happens while it is away.
+"""First-hop security: frames that the controller forwards, or the switch without a controller.
 
 One flow, which the controller renews, says for all ports of a bridge that it is there.
 """
@@ -23,6 +23,7 @@ _RULES = (
         Feature.FIRST_HOP,
         "The controller has the frame, and forwards it: drop. The controller renews this flow; "
         "when it is gone, the flow goes too, and the rules below decide (`when_away`).",
+        drops=False,
     ),
     rule(
         "server",

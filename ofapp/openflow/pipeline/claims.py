@@ -38,8 +38,8 @@ SNOOPED, WATCHED, PASSES, CHECKED = 1 << 6, 1 << 7, 1 << 8, 1 << 9
 TRUSTED = 1 << 10
 """Bits of `Register.CHECKS`: DHCP servers and routers are refused; ARP and neighbour discovery are
 inspected; sources are checked, by MAC or also by IP address; DHCP clients, and servers and routers,
-are for the controller; new claims pass while it is away; any frame may be refused; claims of IPv6
-addresses win over those of guests."""
+are for the controller; new claims pass while it is disconnected; any frame may be refused; claims
+of IPv6 addresses win over those of guests."""
 
 IPV4_CLAIM, IPV6_CLAIM = 4 << 16, 6 << 16
 """The kind of the claimed IP address, in the first register of `Register.SENDER`."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import PutStatic
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.vlan import NO_VLAN, blocks
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     ARP,
@@ -30,6 +30,7 @@ from ofapp.openflow.model.flow import (
 )
 from ofapp.openflow.model.rule import Register, TableId, rule
 from ofapp.openflow.model.traps import ADDRESS, SNOOPED, UNKNOWN_UNICAST
+from ofapp.openflow.pipeline.answer import ASK, ask_flows
 from ofapp.openflow.pipeline.egress import way_out
 from ofapp.openflow.pipeline.flood import floods_by_table
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
@@ -56,6 +57,24 @@ _RULES = (
         "4861). Solicitations to one host are not copied: all IPv6 would be cached "
         "by its protocol.",
         actions="controller register resubmit",
+    ),
+    rule(
+        "asked",
+        ASK,
+        "vlan_vid eth_dst eth_type arp_op reg7",
+        Feature.BINDING,
+        "An ARP request by broadcast in a VLAN with `arp_suppress`: tables `answer` and `vouch` "
+        "look whether the switch can answer. If not, it comes here again.",
+        actions="register resubmit",
+    ),
+    rule(
+        "asked6",
+        ASK,
+        "vlan_vid eth_dst eth_type ip_proto icmpv6_type nw_ttl reg7",
+        Feature.BINDING,
+        "The same for neighbour solicitations to a solicited-node address in a VLAN with "
+        "`nd_suppress`.",
+        actions="register resubmit",
     ),
     rule(
         "local",
@@ -188,6 +207,7 @@ def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
         yield Flow(_TABLE, 110, (TO_ALL,), SNOOPED.feature, to, goto)
     if metered:
         yield from _ADDRESSES
+    yield from ask_flows(desired)
     if desired.protocols.get("fabric") is not None:
         yield _IN_FABRIC
     else:

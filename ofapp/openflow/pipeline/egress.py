@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.params.policy import PortPolicy
-from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     TO_ALL,
@@ -32,6 +32,7 @@ from ofapp.openflow.model.flow import (
     SetRegister,
     ToGroup,
     in_port,
+    kept_out,
     register,
     tagged,
 )
@@ -61,7 +62,8 @@ _RULES = (
         400,
         "reg0 reg1",
         Feature.EGRESS,
-        "From one isolated port to another: drop.",
+        "From one isolated port to another, or from another community: drop. `reg1` has bit 0 for "
+        "an isolated port and for one of a community, whose number stands above it.",
     ),
     rule(
         "broadcast",
@@ -85,6 +87,24 @@ _RULES = (
         "reg0 reg2 eth_dst",
         Feature.EGRESS,
         "A port that frames to unknown hosts do not flood to: drop.",
+    ),
+    rule(
+        "rate-returned",
+        260,
+        "in_port reg0",
+        Feature.EGRESS,
+        "Back to the ingress port, which has a rate: the end, as without a rate, so that the rate "
+        "is for frames that leave.",
+        drops=False,
+    ),
+    rule(
+        "rate",
+        250,
+        "reg0 reg2",
+        Feature.EGRESS,
+        "Out of a port with a rate: a separate copy passes the port's meter in table `rate`, and "
+        "comes back with `reg2` = 2.",
+        actions="clone",
     ),
     rule(
         "hairpin-vlan",
@@ -171,11 +191,9 @@ def port_groups(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Group]
             yield Group(port_group(port), frozenset({_plain(port, pops=True)}))
 
 
-def egress_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
-    """The flows for all guarded ports; none where there is no such port."""
-    policies = desired.port_policies
-    ports = filter(policies.takes_part, desired.numbers)
-    guarded = [port for port in ports if policies.guarded(port)]
+def egress_flows(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Flow]:
+    """The flows for those of the ports that are guarded; none where there is no such port."""
+    guarded = [port for port in filter(policies.takes_part, ports) if policies.guarded(port)]
     for port in guarded:
         yield from _port_flows(policies, port)
     if guarded:
@@ -190,8 +208,11 @@ def _port_flows(policies: PortPolicies, port: int) -> Iterator[Flow]:
     )
     out = out_by(policies, port)
     aggregated = port in policies.aggregated
-    if policy.isolated:
+    if policy.isolated and not policies.communities:
         yield Flow(_TABLE, 400, (here, register(Register.ISOLATED, 1)), Feature.EGRESS)
+    else:
+        for restricted in kept_out(policy.restriction):
+            yield Flow(_TABLE, 400, (here, restricted), Feature.EGRESS)
     yield from _flood_controls(policy, here)
     ways: list[tuple[int, tuple[Match, ...], tuple[Action, ...]]] = [(100, (here,), out)]
     returned = (in_port(port), here)
@@ -227,12 +248,17 @@ def _plain(port: int, pops: bool) -> Bucket:
     return (PopTag(), Output(port)) if pops else (Output(port),)
 
 
+def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
+    return egress_flows(desired.port_policies, desired.numbers)
+
+
 EGRESS = Table(
     TableId.EGRESS,
     "egress",
-    "Egress policies of ports. `reg0` is the egress port, `reg1` is 1 for a "
-    "frame from an isolated port, `reg2` is 1 for a flooded frame. In a fabric, `reg14` has the "
-    "member where a flooded frame entered, and the aggregation that a frame came from.",
+    "Egress policies of ports. `reg0` is the egress port. `reg1` is 1 for a frame from an isolated "
+    "port, and 1 with the number of the community above it for a frame from a community. `reg2` is "
+    "1 for a flooded frame, and 2 once the frame has passed the port's rate. In a fabric, `reg14` "
+    "has the member where a flooded frame entered, and the aggregation that a frame came from.",
     _RULES,
-    flows=egress_flows,
+    flows=_bridge_flows,
 )

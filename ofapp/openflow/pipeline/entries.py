@@ -37,14 +37,6 @@ def key_of(vid: int, group: bytes, source: bytes | None) -> Key:
     return Key(vid, family_of(group), group, source)
 
 
-def desired_entries(
-    effects: Iterable[SetGroup | SetUnregistered],
-) -> dict[Key, frozenset[int]]:
-    """The entries that there should be, and their ports."""
-    entries = map(entry_of, effects)
-    return {key: ports for key, ports in entries if ports is not None}
-
-
 class GroupNumbers:
     """The OpenFlow group of each entry, on one switch."""
 
@@ -54,12 +46,23 @@ class GroupNumbers:
         self._free: list[int] = []
         self._next = ENTRY_GROUPS
 
+    def copy(self) -> GroupNumbers:
+        """A copy, for a dry run: numbers taken from it are not taken here."""
+        other = GroupNumbers(self._numbers)
+        other._free, other._next = [*self._free], self._next
+        return other
+
     def of(self, key: Key) -> int:
         """The entry's group, a new one if need be."""
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = self._new()
         return number
+
+    def of_all(self, effects: Iterable[SetGroup | SetUnregistered]) -> GroupNumbers:
+        """The groups of these entries alone, which later changes do not affect."""
+        entries = map(entry_of, effects)
+        return GroupNumbers({key: self.of(key) for key, ports in entries if ports is not None})
 
     def release(self, key: Key) -> int | None:
         """Release the group of an entry that is gone, and return it; another may get it then."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.vlan import NO_VLAN, blocks
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, ToGroup, tagged, vlan
 from ofapp.openflow.model.rule import TableId, rule
@@ -66,7 +66,7 @@ def flood_groups(
 ) -> Iterator[Group]:
     """Everything that floods, by class of VLANs; ports that are not `forwarding` get nothing.
 
-    touched: only those that one of these ports is a member of, or was before it was removed.
+    touched: only the groups that one of these ports is a member of, all if one was removed.
     """
     if touched is not None and not all(map(policies.has, touched)):
         touched = None

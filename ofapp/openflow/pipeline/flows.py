@@ -15,17 +15,15 @@ from functools import lru_cache
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.update import Content
-from ofapp.bridge.first_hop.binding import BoundHost
-from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.effects.content import BoundHost, DesiredLag
+from ofapp.bridge.effects.fabric import Content, DesiredFabric
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output, in_port
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.trap import Place, Trap
+from ofapp.openflow.model.trap import Trap, TrapPort
 from ofapp.openflow.model.traps import LACP, PROBE, TRAPS, lacp_places, probe_places
-from ofapp.openflow.pipeline import destination, guard, multicast, source
+from ofapp.openflow.pipeline import answer, destination, guard, multicast, source
 from ofapp.openflow.pipeline import lag as lags
 from ofapp.openflow.pipeline.entries import Key
 from ofapp.openflow.pipeline.fabric import crossing, forwarding
@@ -49,7 +47,7 @@ def port_flows(port: DesiredPort, metered: bool) -> tuple[Flow, ...]:
 
 
 @lru_cache(1 << 13)
-def trap_flow(trap: Trap, place: Place, metered: bool) -> Flow:
+def trap_flow(trap: Trap, place: TrapPort, metered: bool) -> Flow:
     """The flow that sends a port's frames of one kind to the controller."""
     rule = trap.rule
     assert rule is not None
@@ -131,6 +129,11 @@ def static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
 def bound_flows(host: BoundHost) -> tuple[Flow, ...]:
     """The flows that let a host use its addresses; none for a host without any."""
     return tuple(_checked(guard.bound_flows(host)))
+
+
+def known_flows(policies: PortPolicies, host: BoundHost) -> Iterator[Flow]:
+    """The flows that know a host as the target of ARP requests."""
+    return _checked(answer.answer_flows(policies, host))
 
 
 def learned_flows(

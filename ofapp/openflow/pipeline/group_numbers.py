@@ -7,7 +7,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT
 FLOOD_GROUP = 1
 """The flood group of a bridge without VLANs, and of VLANs that have none of `VLAN_GROUPS`."""
 VLAN_GROUPS = 0x0D000000
-"""Flood sets of VLANs, by the lowest VID of the class (see `ofapp.bridge.ports.policies`)."""
+"""Flood sets of VLANs, by the lowest VID of the class (see `ofapp.bridge.relay.policies`)."""
 PORT_GROUPS = 0x0E000000
 """Groups that lead to a port by way of the egress table, by the port's number."""
 ENTRY_GROUPS = 0x0F000000

@@ -11,7 +11,8 @@ import struct
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost, link_local
+from ofapp.bridge.effects.content import BoundAddress, BoundHost
+from ofapp.bridge.first_hop.binding import link_local
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     IPV6,

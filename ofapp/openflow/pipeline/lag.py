@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.effects.content import DesiredLag
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     Choose,

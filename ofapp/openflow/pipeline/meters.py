@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.flow import Meter, ToController
-from ofapp.openflow.model.trap import MeterKind, Place, Trap
+from ofapp.openflow.model.trap import MeterKind, Trap, TrapPort
 from ofapp.openflow.model.traps import (
     ADDRESS,
     BROADCAST,
     LIMITED,
     MULTICAST,
     OWN,
+    RATE_IN,
     SIGHTING,
     TRAPS,
     UNKNOWN_UNICAST,
@@ -55,9 +56,11 @@ def port_meters(port: DesiredPort) -> Iterator[Meter]:
     for kind, rate in rates:
         if rate is not None:
             yield Meter(meter_id(port.number, kind), rate)
+    if port.policy.rate_in is not None:
+        yield Meter(meter_id(port.number, RATE_IN), port.policy.rate_in, kbps=True)
 
 
-def trap_meter(trap: Trap, place: Place) -> Meter:
+def trap_meter(trap: Trap, place: TrapPort) -> Meter:
     """The meter of a trap that is not of the bridge's ports."""
     assert trap.rate is not None
     return Meter(meter_id(place.port, trap), trap.rate)

@@ -48,6 +48,7 @@ _RULES = (
         "There is a second tag. Open vSwitch cannot decapsulate a frame with a tag, and so drops "
         "the whole frame, of which this is a copy.",
         actions="decapsulate",
+        drops=True,
     ),
     rule(
         "first",
@@ -57,7 +58,14 @@ _RULES = (
         "The first tag is taken off the copy; once more.",
         actions="vlan register resubmit",
     ),
-    rule("single", 0, "", Feature.VLAN, "No second tag: the copy ends, and the frame goes on."),
+    rule(
+        "single",
+        0,
+        "",
+        Feature.VLAN,
+        "No second tag: the copy ends, and the frame goes on.",
+        drops=False,
+    ),
 )
 
 

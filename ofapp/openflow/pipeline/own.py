@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.fabric.desired import FABRIC_PORT
+from ofapp.bridge.effects.fabric import FABRIC_PORT
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, ToController, in_port

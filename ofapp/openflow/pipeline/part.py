@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.pipeline.entries import GroupNumbers
 
@@ -60,7 +60,7 @@ class Words(NamedTuple):
 class Kind(NamedTuple):
     """One kind of values.
 
-    key: the key of a value; make: its part; closes: of the old part the flows that are left over
+    key: the key of a value; make: its part; closes: whether left-over flows of the old part
     are deleted before the new part is added, so that no frame of a former port enters.
     words: the value in words, for plans; None for a kind that only removes a part.
     """

@@ -12,6 +12,7 @@ value is an effect of its protocol, and one of the values of `Protocol.desired`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -24,12 +25,10 @@ from ofapp.bridge.effects import (
     RemoveStatic,
     SetTrap,
 )
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.effects import SetShared
-from ofapp.bridge.first_hop.binding import BoundHost
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.effects.content import BoundHost, DesiredLag
+from ofapp.bridge.effects.fabric import DesiredFabric, SetShared
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
-from ofapp.openflow.model.trap import Place
+from ofapp.openflow.model.trap import TrapPort
 from ofapp.openflow.model.traps import LACP, PROBE, TRAPS, lacp_places, probe_places
 from ofapp.openflow.pipeline import flows, meters, words
 from ofapp.openflow.pipeline.egress import entry_groups
@@ -95,8 +94,9 @@ def _hold(hold: HoldDown, _context: Context) -> Part:
     return Part(hold, (flows.hold_flow(hold),))
 
 
-def _host(host: BoundHost, _context: Context) -> Part:
-    return Part(host, flows.bound_flows(host))
+def _host(host: BoundHost, context: Context) -> Part:
+    made = (*flows.bound_flows(host), *flows.known_flows(context.policies, host))
+    return Part(host, made)
 
 
 def _lag(lag: DesiredLag, context: Context) -> Part:
@@ -117,7 +117,7 @@ def _entry(entry: SetGroup | SetUnregistered, context: Context) -> Part:
 def _trap(effect: SetTrap, context: Context) -> Part:
     if not effect.on:
         return NOTHING
-    trap, place = _TRAPS[effect.kind], Place(effect.port)
+    trap, place = _TRAPS[effect.kind], TrapPort(effect.port)
     limit = (meters.trap_meter(trap, place),) if context.metered else ()
     return Part(effect, (flows.trap_flow(trap, place, context.metered),), (), limit)
 
@@ -129,6 +129,7 @@ def _shared(effect: SetShared, _context: Context) -> Part:
 
 
 def _fabric(fabric: DesiredFabric, context: Context) -> Part:
+    fabric = replace(fabric, shared={})  # each is a part: see `SetShared`
     traps = tuple(meters.trap_meter(PROBE, place) for place in probe_places(fabric))
     made = flows.fabric_flows(fabric, context.metered)
     return Part(fabric, made, (), traps if context.metered else ())

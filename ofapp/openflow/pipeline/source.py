@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.effects import HoldDown, PutStatic
-from ofapp.bridge.fabric.desired import FABRIC_PORT
+from ofapp.bridge.effects.fabric import FABRIC_PORT
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature, ports_serial
 from ofapp.openflow.model.flow import Flow, Match, in_port, vlan
@@ -109,6 +109,7 @@ _RULES = (
         "with a copy to the controller, as an address may have been freed "
         "meanwhile.",
         actions="controller",
+        drops=True,
     ),
     rule(
         "full",
@@ -117,6 +118,7 @@ _RULES = (
         SIGHTING.feature,
         "The same for a port.",
         actions="controller",
+        drops=True,
     ),
     rule(
         "miss",

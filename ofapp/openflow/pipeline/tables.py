@@ -14,8 +14,10 @@ from dataclasses import replace
 
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import ONWARD, Rule
+from ofapp.openflow.pipeline.access import ACCESS
 from ofapp.openflow.pipeline.acl import ACL
 from ofapp.openflow.pipeline.admission import ADMISSION
+from ofapp.openflow.pipeline.answer import ANSWER, VOUCH
 from ofapp.openflow.pipeline.away import AWAY, TRAPS
 from ofapp.openflow.pipeline.claims import CLAIMS
 from ofapp.openflow.pipeline.destination import DESTINATION
@@ -25,20 +27,27 @@ from ofapp.openflow.pipeline.fabric.forwarding import FABRIC, HOP
 from ofapp.openflow.pipeline.flood import FLOOD
 from ofapp.openflow.pipeline.guard import CHECKED, GUARD, REFUSED
 from ofapp.openflow.pipeline.lag import LAG
+from ofapp.openflow.pipeline.mark import MARK
 from ofapp.openflow.pipeline.multicast import MULTICAST
 from ofapp.openflow.pipeline.nested import NESTED
 from ofapp.openflow.pipeline.own import OWN
 from ofapp.openflow.pipeline.owner import OWNER
+from ofapp.openflow.pipeline.rate import RATE
 from ofapp.openflow.pipeline.snoop import SNOOP
 from ofapp.openflow.pipeline.source import SOURCE
+from ofapp.openflow.pipeline.states import COMMIT, STATES, TRACK
 from ofapp.openflow.pipeline.storm import STORM
 from ofapp.openflow.pipeline.table import Table
+from ofapp.openflow.pipeline.types import TYPES
 from ofapp.openflow.pipeline.vlan import VLAN
 
 _DECLARED = (
     ADMISSION,
+    ACCESS,
     VLAN,
+    MARK,
     STORM,
+    TYPES,
     CLAIMS,
     TRAPS,
     AWAY,
@@ -46,15 +55,21 @@ _DECLARED = (
     REFUSED,
     CHECKED,
     ACL,  # its flows are not those of ports: they lead to the source table, so it stands before it
+    TRACK,
+    STATES,
+    COMMIT,
     NESTED,
     SOURCE,
     OWN,
+    ANSWER,
+    VOUCH,
     DESTINATION,
     MULTICAST,
     SNOOP,
     UNKNOWN,
     FLOOD,
     EGRESS,
+    RATE,
     LAG,
     ENTER,
     OUTER,

@@ -17,6 +17,7 @@ from ofapp.openflow.model.flow import (
     tagged,
 )
 from ofapp.openflow.model.rule import ONWARD, TableId, rule
+from ofapp.openflow.pipeline.mark import set_pcp
 from ofapp.openflow.pipeline.nested import DROP_NESTED, TAGS
 from ofapp.openflow.pipeline.table import Ingress, Table
 
@@ -26,9 +27,9 @@ _RULES = (
         100,
         "in_port vlan_vid",
         Feature.VLAN,
-        "Without a tag: the port's own VLAN (PVID).",
+        "Without a tag: the port's own VLAN (PVID), with the port's priority.",
         ONWARD,
-        "vlan",
+        "vlan address",
     ),
     rule(
         "priority-tagged",
@@ -82,7 +83,8 @@ def vlan_flows(ingress: Ingress) -> Iterator[Flow]:
     port, goto = ingress.port, ingress.onward
     table, vlans, here = TableId.VLAN, port.vlans, in_port(port.number)
     if vlans.pvid != NO_VLAN:
-        push, classify = (PushTag(vlans.pvid),), (DROP_NESTED, SetVid(vlans.pvid))
+        priority = (set_pcp(port.policy.priority),) if port.policy.priority else ()
+        push, classify = (PushTag(vlans.pvid), *priority), (DROP_NESTED, SetVid(vlans.pvid))
         yield Flow(table, 100, (here, UNTAGGED), Feature.VLAN, push, goto)
         yield Flow(table, 110, (here, PRIORITY_TAGGED), Feature.VLAN, classify, goto)
     if vlans.tagged:

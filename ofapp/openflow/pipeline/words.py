@@ -9,13 +9,11 @@ from typing import Any
 
 from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic, SetTrap
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.effects import SetShared
-from ofapp.bridge.first_hop.binding import BoundHost
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.effects.content import BoundHost, DesiredLag
+from ofapp.bridge.effects.fabric import DesiredFabric, SetShared
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
-from ofapp.bridge.multicast.address import text
+from ofapp.bridge.packet.address import text
 from ofapp.bridge.ports.vlan import PortVlans, spoken
 from ofapp.openflow.pipeline.part import Names, Words
 

@@ -1,1 +1,1 @@
-"""One connected switch: its session, and how it is kept in line with its bridge."""
+"""One connected switch: its session, and how it is kept in sync with its bridge."""

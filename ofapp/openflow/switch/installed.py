@@ -45,6 +45,7 @@ class Installed:
     fragments: whether it shows the ports of first fragments (`codec.read_fragments`).
     kept: versions of a fabric's plan that an earlier controller added; not in `program`.
     removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
+    foreign: number of flows without a cookie, which other programs have set.
     """
 
     def __init__(self, metered: bool = False) -> None:
@@ -60,6 +61,7 @@ class Installed:
         self.fragments = False
         self.kept: frozenset[int] = frozenset()
         self.removed = 0
+        self.foreign = 0
 
     def holds(self, program: Program) -> None:
         """Take this as what the switch was found to hold."""
@@ -102,6 +104,12 @@ class Installed:
             [*map(self._drop_group, sorted(groups)), *map(self._drop_meter, sorted(meters))],
         )
 
+    def add(self, meters: Iterable[Meter], groups: Iterable[Group], flows: Iterable[Flow]) -> bytes:
+        """Add flows of its next program, with meters, ahead of the others, and groups to them."""
+        return b"".join(
+            [*map(self._put_meter, meters), *map(self._put, flows), self.put_groups(groups)]
+        )
+
     def _put(self, flow: Flow) -> bytes:
         """Add or change a flow; one with a hard timeout is also renewed."""
         have = self.program.flows.get(flow.identity)
@@ -111,9 +119,10 @@ class Installed:
         return codec.add_flow(flow)
 
     def _take_out(self, flow: Flow) -> bytes:
-        """Delete a flow."""
-        if self.program.flows.pop(flow.identity, None) is None:
+        """Delete a flow, unless another part has put a different one in its place."""
+        if self.program.flows.get(flow.identity) != flow:
             return b""
+        del self.program.flows[flow.identity]
         self.deleted([flow])
         return codec.delete_flow(flow)
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from ofapp.bridge.datapath_status import PlannedItem
+from ofapp.bridge.desired import Desired
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.pipeline.part import NOTHING, Key, Names
 from ofapp.openflow.pipeline.parts import FABRIC_KEY, words_of
 from ofapp.openflow.pipeline.words import differences
-from ofapp.openflow.switch.program import Changes, Program, is_of_version
+from ofapp.openflow.switch.program import (
+    Changes,
+    Program,
+    difference,
+    is_of_version,
+    program,
+)
 
 Content = Flow | Group | Meter
 
@@ -25,7 +33,7 @@ BASE: Key = ("base",)
 class Plan:
     """Changes from one content of a switch to another.
 
-    names: of ports, by number; portions: in which the work for items is done.
+    names: names of ports, by number; portions: in which the work for items is done.
     """
 
     before: Program
@@ -59,6 +67,20 @@ class Plan:
             changes = differences(was, becomes) if about else ()
             if changes or any(counts.values()):
                 yield PlannedItem(about.item if about else "the whole bridge", changes, counts)
+
+
+def compared(
+    before: Desired, after: Desired, metered: bool, names: Mapping[int, str], portions: Portions
+) -> Plan:
+    """The change of a switch from one desired state to another; metered: it has meters.
+
+    names: those of ports, by number.  The numbers of groups are none that a switch has.
+    """
+    numbers = GroupNumbers()
+    old = program(before, metered, numbers, portions)
+    new = program(after, metered, numbers, portions)
+    changes = difference(old, new, portions)
+    return Plan(old, new, changes, lambda port: names.get(port, str(port)), portions)
 
 
 def _named(item: Content) -> tuple[str, Any]:

@@ -6,13 +6,14 @@ effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TypeVar
+from operator import attrgetter
+from typing import Generic, NamedTuple, TypeVar
 
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.effects.fabric import DesiredFabric
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Identity, Meter
@@ -26,6 +27,7 @@ from ofapp.openflow.pipeline.flows import base_flows, version_flows
 from ofapp.openflow.pipeline.meters import base_meters
 from ofapp.openflow.pipeline.part import NOTHING, Context, Key, Part
 from ofapp.openflow.pipeline.parts import items, part_of
+from ofapp.openflow.pipeline.rate import rate_meters
 from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.wire.messages import bundle, codec
 
@@ -38,8 +40,8 @@ class Program:
     """Flows by what makes them the same flow, groups and meters by their numbers.
 
     parts: what was made for each value, by its key; all of it is in `flows`, `groups` and `meters`.
-    versions: of a fabric's plan, each of which stands for hundreds of flows that are not in
-    `flows`.
+    versions: versions of a fabric's plan, each of which stands for hundreds of flows that are not
+    in `flows`.
     """
 
     flows: dict[Identity, Flow] = field(default_factory=dict)
@@ -63,20 +65,10 @@ class Program:
         if before.versions != after.versions:  # they are always set together
             self.versions.clear()
             self.versions.update(after.versions)
-        for flow in (*changes.flows_added, *changes.flows_changed):
-            if not is_of_version(flow):
-                self.flows[flow.identity] = flow
-        for flow in changes.flows_removed:
-            if not is_of_version(flow):
-                self.flows.pop(flow.identity, None)
-        for group in (*changes.groups_added, *changes.groups_changed):
-            self.groups[group.id] = group
-        for group in changes.groups_removed:
-            self.groups.pop(group.id, None)
-        for meter in (*changes.meters_added, *changes.meters_changed):
-            self.meters[meter.id] = meter
-        for meter in changes.meters_removed:
-            self.meters.pop(meter.id, None)
+        own = ([flow for flow in part if not is_of_version(flow)] for part in changes.flows)
+        Changed(*map(tuple, own)).apply(self.flows, attrgetter("identity"))
+        changes.groups.apply(self.groups, attrgetter("id"))
+        changes.meters.apply(self.meters, attrgetter("id"))
         for key in before.parts.keys() | after.parts.keys():
             part = after.parts.get(key, NOTHING)
             if part is not before.parts.get(key, NOTHING):
@@ -95,53 +87,58 @@ def is_of_version(flow: Flow) -> bool:
     return flow.feature is Feature.VERSION and flow.table == TableId.FABRIC
 
 
+class Changed(NamedTuple, Generic[V]):
+    """Changes of flows, of groups or of meters: the objects as they will be, or were."""
+
+    added: tuple[V, ...] = ()
+    changed: tuple[V, ...] = ()
+    removed: tuple[V, ...] = ()
+
+    def apply(self, there: dict[K, V], key: Callable[[V], K]) -> None:
+        """Change these objects, which are by their keys."""
+        there.update((key(each), each) for each in (*self.added, *self.changed))
+        for each in self.removed:
+            there.pop(key(each), None)
+
+
 @dataclass(frozen=True)
 class Changes:
     """The changes that turn one program into another."""
 
-    flows_added: tuple[Flow, ...] = ()
-    flows_changed: tuple[Flow, ...] = ()
-    flows_removed: tuple[Flow, ...] = ()
-    groups_added: tuple[Group, ...] = ()
-    groups_changed: tuple[Group, ...] = ()
-    groups_removed: tuple[Group, ...] = ()
-    meters_added: tuple[Meter, ...] = ()
-    meters_changed: tuple[Meter, ...] = ()
-    meters_removed: tuple[Meter, ...] = ()
+    flows: Changed[Flow] = field(default_factory=Changed)
+    groups: Changed[Group] = field(default_factory=Changed)
+    meters: Changed[Meter] = field(default_factory=Changed)
 
     def __len__(self) -> int:
-        return sum(len(part) for part in vars(self).values())
+        return sum(self.counts().values())
 
     def items(self) -> Iterator[Flow | Group | Meter]:
         """All that is added, changed or removed."""
-        for part in vars(self).values():
-            yield from part
+        for changed in vars(self).values():
+            yield from chain(*changed)
 
     def counts(self) -> dict[str, int]:
         """Count the flows, groups and meters."""
-        return {
-            kind: sum(len(part) for name, part in vars(self).items() if name.startswith(kind))
-            for kind in ("flows", "groups", "meters")
-        }
+        return {kind: sum(map(len, changed)) for kind, changed in vars(self).items()}
 
     def lines(self) -> Iterator[str]:
-        """For people: one line for each change, the objects as they will be (or were)."""
-        for name, part in vars(self).items():
-            kind, what = name.split("_")
-            for item in part:
-                yield f"{what} {kind.removesuffix('s')}: {describe(item)}"
+        """For people: one line for each change."""
+        for kind, changed in vars(self).items():
+            for what, objects in changed._asdict().items():
+                for item in objects:
+                    yield f"{what} {kind.removesuffix('s')}: {describe(item)}"
 
     def messages(self, portions: Portions = AT_ONCE) -> bytes:
         """Encoded: flows and groups in one bundle (see `bundle`), meters around it."""
         of = portions.of
-        meters = [codec.make_meter(meter) for meter in of(self.meters_added)]
-        meters += [codec.put_meter(meter, exists=True) for meter in of(self.meters_changed)]
-        body = [codec.put_group(group, exists=False) for group in of(self.groups_added, work_on)]
-        body += [codec.put_group(group, exists=True) for group in of(self.groups_changed, work_on)]
-        body += [codec.add_flow(flow) for flow in of((*self.flows_added, *self.flows_changed))]
-        body += [codec.delete_flow(flow) for flow in of(self.flows_removed)]
-        body += [codec.delete_group(group.id) for group in self.groups_removed]
-        gone = [codec.delete_meter(meter.id) for meter in of(self.meters_removed)]
+        meters = [codec.make_meter(meter) for meter in of(self.meters.added)]
+        meters += [codec.put_meter(meter, exists=True) for meter in of(self.meters.changed)]
+        body = [codec.put_group(group, exists=False) for group in of(self.groups.added, work_on)]
+        body += [codec.put_group(group, exists=True) for group in of(self.groups.changed, work_on)]
+        body += [codec.add_flow(flow) for flow in of((*self.flows.added, *self.flows.changed))]
+        body += [codec.delete_flow(flow) for flow in of(self.flows.removed)]
+        body += [codec.delete_group(group.id) for group in self.groups.removed]
+        gone = [codec.delete_meter(meter.id) for meter in of(self.meters.removed)]
         return b"".join([*meters, bundle.wrap(body, portions), *gone])
 
 
@@ -154,11 +151,12 @@ def program(
     """
     context, policies = Context(desired.port_policies, metered, numbers), desired.port_policies
     base = chain(flood_groups(policies, desired.flooded), port_groups(policies, desired.numbers))
+    limits = chain(base_meters(desired), rate_meters(policies, desired.numbers))
     fabric: DesiredFabric | None = desired.protocols.get("fabric")
     made = Program(
         {flow.identity: flow for flow in portions.of(base_flows(desired, metered))},
         {group.id: group for group in portions.of(base, work_on)},
-        {meter.id: meter for meter in portions.of(base_meters(desired)) if metered},
+        {meter.id: meter for meter in portions.of(limits) if metered},
         {} if fabric is None else versions(fabric),
     )
     for key, part in portions.of((part_of(item, context) for item in items(desired)), _work_for):
@@ -187,13 +185,11 @@ def _work_for(made: tuple[Key, Part]) -> int:
 def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:
     """The changes that turn `old` into `new`, neither of which may change meanwhile."""
     of_versions = _compare(_other_flows(old, new), _other_flows(new, old), portions)
-    added, changed, removed = _compare(old.flows, new.flows, portions)
+    flows = zip(of_versions, _compare(old.flows, new.flows, portions), strict=True)
     return Changes(
-        of_versions[0] + added,
-        of_versions[1] + changed,
-        of_versions[2] + removed,
-        *_compare(old.groups, new.groups, portions),
-        *_compare(old.meters, new.meters, portions),
+        Changed(*(versions + others for versions, others in flows)),
+        _compare(old.groups, new.groups, portions),
+        _compare(old.meters, new.meters, portions),
     )
 
 
@@ -207,10 +203,7 @@ def _other_flows(one: Program, other: Program) -> dict[Identity, Flow]:
     }
 
 
-def _compare(
-    old: Mapping[K, V], new: Mapping[K, V], portions: Portions
-) -> tuple[tuple[V, ...], tuple[V, ...], tuple[V, ...]]:
-    """(added, changed, removed)."""
+def _compare(old: Mapping[K, V], new: Mapping[K, V], portions: Portions) -> Changed[V]:
     added: list[V] = []
     changed: list[V] = []
     for key, value in portions.of(new.items()):
@@ -220,7 +213,7 @@ def _compare(
         elif _differ(known, value):
             changed.append(value)
     removed = tuple(value for key, value in portions.of(old.items()) if key not in new)
-    return tuple(added), tuple(changed), removed
+    return Changed(tuple(added), tuple(changed), removed)
 
 
 def _differ(one: object, other: object) -> bool:

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from ofapp.bridge.datapath_status import DatapathStatus
-from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.packet.ethernet import without_priority_tag
-from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.params.params import BridgeParams, used_lists
 from ofapp.common import hub
 from ofapp.common.portions import Portions
 from ofapp.openflow.model.trap import Trap
@@ -45,7 +44,7 @@ from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership, Stand
 from ofapp.openflow.switch.phase import Phase, Transition, after
 from ofapp.openflow.switch.plan import Plan
 from ofapp.openflow.switch.port_status import handle_port_news
-from ofapp.openflow.switch.program import Changes, Program, difference
+from ofapp.openflow.switch.program import Changes, Program, difference, program
 from ofapp.openflow.switch.queue.alike import MANY, together
 from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State
 from ofapp.openflow.switch.queue.learn_queue import LearnQueue
@@ -94,6 +93,7 @@ class Session(Generic[AnyBridge]):
 
     ownership: whether this controller may be master of the switch.
     adopt_static: take the bridge's static entries, which no other place has, from the switch.
+    installed: what the switch holds, if it is programmed: effects and new hosts go at once.
     port_counters: frames, bytes and errors at its ports; packet_ins: frames for the controller, by
     what for, since this connection began.
     """
@@ -105,6 +105,7 @@ class Session(Generic[AnyBridge]):
         handle: NoticeHandler[AnyBridge],
         ownership: Ownership,
         adopt_static: bool,
+        installed: Installed | None = None,
     ) -> None:
         self.channel = channel
         self.bridge = bridge
@@ -120,7 +121,7 @@ class Session(Generic[AnyBridge]):
         self._flow = FlowControl(MAIN_THREADS.of(channel.address), self._turn)
         self._queue = DeliveryQueue(bridge, self._flow)
         self._learn_queue = LearnQueue(self._flow)
-        self._installed = Installed()
+        self._installed = Installed() if installed is None else installed
         self._encoder = Encoder(bridge, self._installed)
         self._upkeep = Upkeep(channel, bridge, adopt_static)
         self._opened = hub.Event()  # more may be sent
@@ -130,6 +131,9 @@ class Session(Generic[AnyBridge]):
         self._learned: dict[int, int] = {}  # by port, at the beginning of the next load
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
+        if installed is not None:
+            self._send(self._queue.open())
+            self._learn_queue.opened = True
 
     # Status
 
@@ -149,6 +153,12 @@ class Session(Generic[AnyBridge]):
             upkeep.counters.drops,
             {**upkeep.held_back, "learning": self._learn_queue.dropped},
             upkeep.counters.acl,
+            upkeep.counters.answered,
+            {**upkeep.limited, "learning": self._learning_watch.limited},
+            self.channel.throttled,
+            upkeep.refusals.full,
+            self._installed.foreign,
+            upkeep.polled,
         )
 
     def ask_acl_counters(self) -> None:
@@ -191,9 +201,10 @@ class Session(Generic[AnyBridge]):
     def plan(self, params: BridgeParams) -> Plan:
         """Return the changes by other parameters, without those that protocols would make later."""
         portions = hub.portions()
-        before = self._installed.program.copy()
+        installed = self._installed
+        before, numbers = installed.program.copy(), installed.entries.copy()
         desired = self.bridge.desired_as_of_now(params)(portions)
-        after = self._installed.wanted(desired, portions)
+        after = program(desired, installed.metered, numbers, portions)
         known = (*self.bridge.ports, *self.bridge.lags.physical(self.bridge.ports))
         names = {**desired.names, **{port.number: port.name for port in known}}
         changes = difference(before, after, portions)
@@ -250,7 +261,7 @@ class Session(Generic[AnyBridge]):
                 self._renew_presence()
 
     def _lost(self) -> None:
-        """Another controller took the switch over while this one was away for too long."""
+        """Another controller took the switch over while this one was disconnected for too long."""
         message = "another controller has taken the switch over: this one lets go of it"
         self._emit(BRIDGE_LOST.event(message))
         self.channel.close()  # the switch connects again, and this one is on standby then
@@ -290,7 +301,7 @@ class Session(Generic[AnyBridge]):
         self._catch_up()
         self._await_barrier()
         if self._upkeep.refusals.in_line and self._advance(Transition.SOUND):
-            self._emit(BRIDGE_READY.event("the switch is in line"))
+            self._emit(BRIDGE_READY.event("the switch is in sync"))
             self._handle(self.bridge, InLine())
 
     # Effects
@@ -423,7 +434,7 @@ class Session(Generic[AnyBridge]):
             self._done(State.BARRIER)
 
     def _reprogram(self, make: Callable[[Portions], bytes]) -> None:
-        """Bring the switch in line as a whole, in portions between which others have their turn."""
+        """Bring the switch in sync as a whole, in portions between which others have their turn."""
         messages = make(Portions(self._rest))
         if self._queue.state is State.PROGRAMMING:
             self.channel.send(messages)
@@ -464,7 +475,7 @@ class Session(Generic[AnyBridge]):
             self._passed.wait(patience)
 
     def _drain(self) -> None:
-        """Wait until the switch has answered enough for more to be sent; RequestError."""
+        """Wait until the switch has answered enough for more to be sent.  Raises RequestError."""
         self.channel.drained()
         while not self._flow.is_open:
             self._flow.wait()

@@ -10,13 +10,13 @@ from typing import Protocol
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects.content import DesiredLag
 from ofapp.bridge.fdb.fdb import Entry
 from ofapp.bridge.fdb.learning import Sample
-from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.common.portions import Portions
 

@@ -122,13 +122,13 @@ class Channel(Datapath):  # type: ignore[misc]
         self._turns, self._share = turns, Share()
         self._budget = Budget(AT_ONCE, SAVED)
         self._read_bytes = 0
-        self._unread_replies = 0  # bytes of replies, see `unread`
+        self.unread_replies = 0  # bytes of replies, see `unread`
         self._working = False
         self._work_ready = hub.Event()
         self._room = hub.Event()
         self._reader_waits = False
         self._waiting_since: float | None = None
-        self._throttled = False
+        self.throttled = False
         super().__init__(socket, address)
         self.xid = 0  # Mininet's RemoteController decodes the hello as UTF-8, os-ken's is random
         self.unreplied_echo_requests = Unreplied()
@@ -254,7 +254,7 @@ class Channel(Datapath):  # type: ignore[misc]
 
     def unread(self, count: int) -> None:
         """Add bytes of replies that wait for their requester, or subtract them."""
-        self._unread_replies += count
+        self.unread_replies += count
         if count < 0:
             self._room.set()
 
@@ -273,20 +273,20 @@ class Channel(Datapath):  # type: ignore[misc]
                     break
                 if not data:
                     break
-                self._receive(data)
+                self.receive(data)
                 reads += 1
                 if len(data) < READ_SIZE or reads >= READS:
                     reads = 0
                     self._reader_waits = True
                     self._let_others()
                     self._reader_waits = False
-            while self._may_work():  # what it said before it went away
+            while self.may_work():  # what it said before it went away
                 self.turn()
-                self._work()
+                self.work()
         finally:
             self.socket.close()
 
-    def _receive(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         """Sort input, and handle at once what should not or need not wait."""
         began = time.perf_counter()
         most = self._budget.left(began)
@@ -309,10 +309,10 @@ class Channel(Datapath):  # type: ignore[misc]
         ):
             self._handle_frames(frames)
         self._budget.spend(time.perf_counter() - began)
-        if self._may_work():
+        if self.may_work():
             if self._turns.free:
                 self.turn()
-                self._work()
+                self.work()
                 self._outbox.flush()  # what answers a port's news is not to wait for the next pass
             if self._inbox:
                 self._work_ready.set()
@@ -321,7 +321,7 @@ class Channel(Datapath):  # type: ignore[misc]
         """Yield between reads: a busy switch must not starve the others or fill the memory."""
         if self._outbox.size > MOST_UNSENT:
             self.drained(MOST_UNSENT)
-        if self._inbox.weight > LEAST_UNREAD or self._unread_replies > LEAST_OF_REPLIES:
+        if self._inbox.weight > LEAST_UNREAD or self.unread_replies > LEAST_OF_REPLIES:
             self._wait_for_room()
         if self._budget.left(time.perf_counter()) > 0:
             hub.pause()
@@ -332,7 +332,7 @@ class Channel(Datapath):  # type: ignore[misc]
         share = UNREAD // max(Channel.open, 1)
         most = min(max(share, LEAST_UNREAD), MOST_UNREAD)
         most_replies = min(max(share, LEAST_OF_REPLIES), MOST_UNREAD)
-        while (self._inbox.weight > most or self._unread_replies > most_replies) and not self.dead:
+        while (self._inbox.weight > most or self.unread_replies > most_replies) and not self.dead:
             self._room.clear()
             self._room.wait()
 
@@ -347,17 +347,17 @@ class Channel(Datapath):  # type: ignore[misc]
         while True:
             self._work_ready.wait()
             self._work_ready.clear()
-            while self._may_work():
+            while self.may_work():
                 self.turn()
-                self._work()
+                self.work()
 
-    def _may_work(self) -> bool:
+    def may_work(self) -> bool:
         """Whether something waits that may be done now."""
         if self._working or self.state == DEAD_DISPATCHER:
             return False
         return self._inbox.has_prompt or (bool(self._inbox) and self._outbox.size <= BACKLOG)
 
-    def _work(self) -> None:
+    def work(self) -> None:
         """Handle a slice of what waits."""
         if self._working:  # an app's handler waits for something
             return
@@ -407,8 +407,8 @@ class Channel(Datapath):  # type: ignore[misc]
             self._waiting_since is not None
             and time.monotonic() - self._waiting_since >= THROTTLED_AFTER
         )
-        if throttled != self._throttled and (throttled or not self._inbox):
-            self._throttled = throttled
+        if throttled != self.throttled and (throttled or not self._inbox):
+            self.throttled = throttled
             self.counters["lags"] += throttled
             if self.listener is not None:
                 self.listener.on_throttled(throttled)

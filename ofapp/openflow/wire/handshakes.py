@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
+from ofapp.common.peer import host
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.events import OPENFLOW_FULL, OPENFLOW_FULL_CLEARED, OPENFLOW_UNINTRODUCED
 from ofapp.osken import server
@@ -61,9 +62,11 @@ class Handshakes:
             return
         self.review(now)
         if len(self._waiting) > MOST:
-            peers = Counter(map(_peer, self._waiting))
+            peers = Counter(host(each.address) for each in self._waiting)
             ((peer, count),) = peers.most_common(1)
-            oldest = next(connection for connection in self._waiting if _peer(connection) == peer)
+            oldest = next(
+                connection for connection in self._waiting if host(connection.address) == peer
+            )
             self._close(oldest, "crowd", f"{count} of the {MOST} there may be are its peer's")
 
     def review(self, now: float) -> None:
@@ -92,18 +95,13 @@ class Handshakes:
             self.review(time.monotonic())
 
     def _close(self, connection: Pending, counter: str, why: str) -> None:
-        peer = _peer(connection)
+        peer = host(connection.address)
         del self._waiting[connection]
         self.counters[counter] += 1
         message = f"closed a connection from {peer} that has not introduced itself: {why}"
         data = {"peer": peer}
         self._emit(None, OPENFLOW_UNINTRODUCED.event(message, data=data))
         connection.close()
-
-
-def _peer(connection: Pending) -> str:
-    address = connection.address
-    return str(address[0]) if isinstance(address, tuple) and address else str(address)
 
 
 def serve_with(admit: Callable[[Channel, int], bool], handshakes: Handshakes) -> None:

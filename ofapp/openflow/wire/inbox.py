@@ -15,11 +15,10 @@ Sorting must not take long either, as what the kernel holds for us is behind a h
 notices as well.  Bulk is not looked at as it is read, but stepped over: messages of one type and
 length, as such notices are, by comparing whole columns of their headers.
 
-How many of the frames by which hosts are learned are read for IP addresses.
-
-IP addresses are for display only, and reading one takes as long as learning.  So it is bounded
-for all switches together: a network where hosts come and go shows all, and a storm of hosts,
-from a switch that restarts or from forged addresses, is learned as fast as without.
+IP addresses are for display only, and reading one takes as long as learning.  So the number of
+frames that are read for them is bounded, for all switches together: a network where hosts come and
+go shows all, and a storm of hosts, from a switch that restarts or from forged addresses, is learned
+as fast as without.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class Batch(NamedTuple):
     """Notices, and the sightings that came after them: (vid, mac, serial) and (port, vid, mac).
 
     sampled: the port and the beginning of the frame of some sightings, from any port.
-    frames: of other traps in bulk.
+    frames: frames of other traps in bulk.
     """
 
     expired: list[Expired]
@@ -122,8 +121,8 @@ class Inbox:
     """The lanes of one connection: `feed` puts in, the `take_` methods take out.
 
     weight: bytes that wait, about; counters: gets what is malformed.
-    urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
-    So are reports of fixed flows that were deleted.
+    urgent: requests whose answers spanning tree waits for; these are taken like echoes.
+    Reports of fixed flows that were deleted are, too.
     ip_sampling: how many frames in bulk may still be read for IP addresses.
     """
 
@@ -159,7 +158,7 @@ class Inbox:
         self.weight, self._rest = 0, b""
 
     def feed(self, data: bytes) -> None:
-        """Sort what was read; BrokenStreamError."""
+        """Sort what was read.  Raises BrokenStreamError."""
         if self._rest:
             data = self._rest + data
         at = bulk = 0

@@ -87,7 +87,10 @@ class Outbox:
             self._drained.wait()
 
     def run(self) -> None:
-        """Send what the socket did not take at once, until the last; OSError, FencedError."""
+        """Send what the socket did not take at once, until the last.
+
+        Raises OSError and FencedError.
+        """
         try:
             while not self._ended:
                 self._ready.wait()

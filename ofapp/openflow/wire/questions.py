@@ -39,6 +39,8 @@ _TABLE_STATS = struct.Struct("!BxxxIQQ")  # table, flows, look-ups, matches
 LARGE = (TableId.SOURCE, TableId.DESTINATION)
 """Tables with learned addresses; what else they hold has cookies without serials."""
 
+_INTERNAL = 254
+"""Open vSwitch's last table, which has internal flows without a cookie."""
 
 _OF_HOSTS = {Feature.LEARNED, Feature.STICKY, Feature.REMOTE}
 
@@ -62,14 +64,17 @@ def feature_flows(channel: Channel, feature: Feature, table: TableId) -> Iterato
 
 
 def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
-    """Request all flows of ours except learned addresses; a thorough answer includes leases.
+    """Request all flows of ours except learned addresses, and the flows without a cookie.
+
+    A thorough answer includes leases.  A switch has an index of whole cookies, so that the flows
+    without a cookie cost the same with many flows.
 
     thorough: those of other generations and of features that are none, too, for which the switch
     walks through all it has.
     """
+    requests = [flow_request(channel, 0, EXACT)]
     if thorough:
-        return [flow_request(channel, OURS, KIND_MASK)]
-    requests = []
+        return [*requests, flow_request(channel, OURS, KIND_MASK)]
     for table in PIPELINE:
         if table.id in LARGE:
             features = {rule.feature for rule in table.rules} - _OF_HOSTS
@@ -80,8 +85,18 @@ def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
     return requests
 
 
+def is_foreign(flow: FlowStats) -> bool:
+    """Whether another program has set a flow: it has no cookie, and is no internal flow of Open
+    vSwitch in the last table.
+    """
+    return not flow.cookie and flow.table != _INTERNAL
+
+
 def flow_count(channel: Channel) -> int:
-    """Count all flows, also foreign ones, in the tables of learned addresses; RequestError."""
+    """Count all flows, also foreign ones, in the tables of learned addresses.
+
+    Raises RequestError.
+    """
     count = 0
     for body in bodies(channel, parser.OFPTableStatsRequest(channel, 0)):
         whole = len(body) - len(body) % _TABLE_STATS.size
@@ -91,7 +106,7 @@ def flow_count(channel: Channel) -> int:
 
 
 def ask_groups(channel: Channel) -> dict[int, Group]:
-    """All groups by number, ours or not; RequestError."""
+    """All groups by number, ours or not.  Raises RequestError."""
     request = parser.OFPGroupDescStatsRequest(channel)
     return {
         entry.group_id: Group(entry.group_id, codec.read_buckets(entry))
@@ -100,10 +115,14 @@ def ask_groups(channel: Channel) -> dict[int, Group]:
 
 
 def ask_meters(channel: Channel) -> dict[int, Meter]:
-    """All meters by number, ours or not; RequestError."""
+    """All meters by number, ours or not.  Raises RequestError."""
     request = parser.OFPMeterConfigStatsRequest(channel)
     return {
-        entry.meter_id: Meter(entry.meter_id, entry.bands[0].rate if entry.bands else 0)
+        entry.meter_id: Meter(
+            entry.meter_id,
+            entry.bands[0].rate if entry.bands else 0,
+            bool(entry.flags & ofp.OFPMF_KBPS),
+        )
         for entry in parsed(channel, request)
     }
 

@@ -38,7 +38,8 @@ class Refusal(NamedTuple):
     part: what kind of thing was refused, as counters call it.  what, why: in words.
     holds: whether the switch lacks, or keeps, something that it should not, now.
     learned: whether it is about a learned address.
-    feature: of the flow that was refused, None if it is none of ours or no flow.
+    feature: feature of the flow that was refused, None if it is none of ours or no flow.
+    full: whether the switch has no room for it.
     """
 
     part: str
@@ -47,6 +48,7 @@ class Refusal(NamedTuple):
     holds: bool = True
     learned: bool = False
     feature: int | None = None
+    full: bool = False
 
 
 def read_refusal(error: bytes) -> Refusal:
@@ -55,7 +57,8 @@ def read_refusal(error: bytes) -> Refusal:
         type_, code = _ERROR.unpack_from(error, 8)
         if type_ == _EXPERIMENTER:
             return _about(error[16:], f"experimenter error {code}")
-        return _about(error[12:], _words(type_, code))
+        refusal = _about(error[12:], _words(type_, code))
+        return refusal._replace(full=(type_, code) in _FULL)
     except struct.error as fault:
         raise ValueError("an error that is cut short") from fault
 
@@ -96,9 +99,19 @@ def _modified(kind: str, command: int, number: str) -> str:
     return f"the removal of {kind} {number}" if command == ofp.OFPGC_DELETE else f"{kind} {number}"
 
 
+_FULL = {
+    (ofp.OFPET_FLOW_MOD_FAILED, ofp.OFPFMFC_TABLE_FULL): "the table is full",
+    (ofp.OFPET_GROUP_MOD_FAILED, ofp.OFPGMFC_OUT_OF_GROUPS): "the table of groups is full",
+    (ofp.OFPET_GROUP_MOD_FAILED, ofp.OFPGMFC_OUT_OF_BUCKETS): "it has no room for more buckets",
+    (ofp.OFPET_METER_MOD_FAILED, ofp.OFPMMFC_OUT_OF_METERS): "the table of meters is full",
+    (ofp.OFPET_METER_MOD_FAILED, ofp.OFPMMFC_OUT_OF_BANDS): "it has no room for more bands",
+}
+"""Errors of a switch that has no room, in words, by type and code."""
+
+
 def _words(type_: int, code: int) -> str:
-    if (type_, code) == (ofp.OFPET_FLOW_MOD_FAILED, ofp.OFPFMFC_TABLE_FULL):
-        return "the table is full"
+    if (words := _FULL.get((type_, code))) is not None:
+        return words
     named: dict[str, Any] = ofp.ofp_error_to_jsondict(type_, code)
     return f"{named['type']}, {named['code']}"
 
@@ -130,6 +143,12 @@ class Refusals:
         return [f"{what}: {why}" for what, why in self._standing]
 
     @property
+    def full(self) -> list[str]:
+        """The part of `words` that is for lack of room."""
+        standing = self._standing.items()
+        return [f"{what}: {why}" for (what, why), each in standing if each.refusal.full]
+
+    @property
     def in_line(self) -> bool:
         """Whether the switch holds what it should in spite of all that it refused."""
         return not any(standing.refusal.holds for standing in self._standing.values())
@@ -145,7 +164,7 @@ class Refusals:
             self.changes[refusal.feature] += 1
         what, why = refusal.what, refusal.why
         if (what, why) not in self._standing and len(self._standing) >= KINDS:
-            refusal = refusal._replace(what="other things", why="for several reasons")
+            refusal = refusal._replace(what="other things", why="for several reasons", full=False)
             what, why = refusal.what, refusal.why
         known = (what, why) in self._standing
         standing = self._standing.setdefault((what, why), _Standing(refusal))

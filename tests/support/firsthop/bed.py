@@ -179,6 +179,11 @@ class Bed:
         body = self.controller.get(f"/v1/bridges/{self.bridge.dpid16}/bindings")
         return [one for one in body["entries"] if host is None or one["mac"] == host.mac]
 
+    def fdb(self) -> list[dict[str, Any]]:
+        """The learned addresses of the bridge."""
+        body = self.controller.get(f"/v1/bridges/{self.bridge.dpid16}/fdb")
+        return list(body["entries"])
+
     def refused(self) -> list[dict[str, Any]]:
         """What was refused last."""
         path = f"/v1/bridges/{self.bridge.dpid16}/bindings/refused"

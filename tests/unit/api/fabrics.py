@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects.fabric import Colour
+from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
-from ofapp.bridge.fabric.routes.paths import Colour
 from ofapp.bridge.fabric.status import (
     FabricStatus,
     LinkState,
@@ -16,6 +17,7 @@ from ofapp.bridge.fabric.status import (
     Trace,
     TraceHop,
 )
+from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.ports.port import PortCount
 
 NAMES = "s1", "s2", "s3"
@@ -53,6 +55,11 @@ class FakeFabric:
     params: FabricParams = PARAMS
     state: FabricStatus = STATUS
     counts: Mapping[str, PortCount] | None = None
+
+    @property
+    def core(self) -> Fabric:
+        """A fabric without connected members."""
+        return Fabric(self.params, self.bridge, OwnAgents(b"a secret key"))
 
     def status(self, now: float) -> FabricStatus:
         """What was set."""

@@ -11,7 +11,8 @@ from typing import Any
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.datapath_status import DatapathStatus
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
@@ -20,6 +21,7 @@ from ofapp.bridge.params.acl import IMPLICIT, rule_number
 from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortCount
 from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp.bpdu import encode
+from ofapp.bridge.stp.transmit import EDGE_WAIT
 from ofapp.config import Config
 from ofapp.controller.access import UserRole
 from ofapp.controller.events import EventLog
@@ -33,8 +35,8 @@ from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from tests.unit.api.cables import Cables
 from tests.unit.api.fabrics import NAMES, FakeFabric
 from tests.unit.bridge.lldp.lab import pdu as lldpdu
-from tests.unit.multicast.lan import V4, ip
-from tests.unit.stp.lab import WORSE, rst
+from tests.unit.bridge.multicast.lan import V4, ip
+from tests.unit.bridge.stp.lab import WORSE, rst
 
 DPID = "0000000000000001"
 FULL = "00000000000000ff"
@@ -61,15 +63,18 @@ def add_bridge(
     ago: float = 0,
     shared: SharedState | None = None,
 ) -> Bridge:
-    """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port."""
+    """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port.
+
+    Edge ports are open.
+    """
     bridge = Bridge(datapath_id, network.running.of(datapath_id).params(), shared)
     network.bridges[datapath_id] = bridge
     there = [Port(number, f"eth{number}", number, True) for number in range(1, ports + 1)]
     own = parse_mac(OWN) + datapath_id - 1
-    network.dispatcher.apply(
-        bridge,
-        bridge.set_ports([*there, Port(LOCAL_PORT, name, own, True)], time.monotonic() - ago),
-    )
+    now = time.monotonic() - ago
+    effects = bridge.set_ports([*there, Port(LOCAL_PORT, name, own, True)], now - EDGE_WAIT)
+    opened = bridge.carry_out(bridge.stp.tick(now), now)  # LLDP waits for its cables
+    network.dispatcher.apply(bridge, effects + opened)
     return bridge
 
 
@@ -243,7 +248,7 @@ def remade_network() -> Network:
     """Bridge br0, 1, was deleted and made again as 255."""
     network = empty_network()
     add_bridge(network)
-    network.away.left(1, time.monotonic() - 3700)
+    network.disconnected.left(1, time.monotonic() - 3700)
     network.bridges[1].former_name = "br0"
     network.datapaths[0xFF] = _session()
     add_bridge(network, 0xFF, "br0")
@@ -287,7 +292,7 @@ def half_network() -> Network:
     """`cabled_network`, whose br1 has been deleted."""
     network = cabled_network()
     del network.datapaths[1]
-    network.away.left(1, time.monotonic())
+    network.disconnected.left(1, time.monotonic())
     return network
 
 
@@ -301,7 +306,7 @@ def lldp_network() -> Network:
     own = {"lldp": {"enabled": True}, "lags": {"lag0": lag}}
     marked = {"ports": {"eth4": {"lldp": {"link": True}}}}
     network = empty_network(bridges={DPID: {**own, **marked}, FULL: own})
-    shared = SharedState(agents=OwnAgents(b"secret"))
+    shared = SharedState(OwnAgents(b"secret"))
     now = time.monotonic()
     for number, name in ((1, "br0"), (0xFF, "br1")):
         add_bridge(network, number, name, ports=4, shared=shared)
@@ -311,6 +316,17 @@ def lldp_network() -> Network:
     guest = lldpdu(tlv(Type.SYSTEM_NAME, b"<script>\x1b[2J"))
     claim = lldpdu(chassis=b"\x04" + address, port=b"\x05eth3")
     network.dispatcher.apply(first, first.hear("lldp", [(3, guest), (4, claim)], now))
+    return network
+
+
+def looped_network() -> Network:
+    """Bridge br0, whose port eth2 is held by loop protection; the other end of the loop is eth1."""
+    network = empty_network(bridges={DPID: {"loop_protect": {"enabled": True}}})
+    bridge = add_bridge(network, shared=SharedState(OwnAgents(b"secret")))
+    now = time.monotonic()
+    sent = [each for step in range(8) for each in bridge.tick(now - 2 + step / 4)]
+    frame = next(each.frame for each in reversed(sent) if getattr(each, "ports", ()) == {1})
+    network.dispatcher.apply(bridge, bridge.hear("loop_protect", [(2, frame)], now))
     return network
 
 
@@ -407,6 +423,7 @@ NETWORKS = {
     "first-hop": first_hop_network,
     "lag": lag_network,
     "lldp": lldp_network,
+    "looped": looped_network,
     "guarded": guarded_network,
     "mcast": mcast_network,
     "odd": odd_network,

@@ -27,6 +27,7 @@ IDS = {
     "address": "10.0.0.9",
     "fabric": "mesh",
     "id": "00000000",
+    "number": "1",
 }
 """The objects: with these no answer is a 404 for want of a bridge or a port."""
 
@@ -34,7 +35,11 @@ ADMINS = {
     ("DELETE", "/v1/bridges"),
     ("DELETE", "/v1/bridges/<dpid>"),
     ("POST", "/v1/config/reload"),
+    ("POST", "/v1/config/plan"),
     ("POST", "/v1/config/push"),
+    ("GET", "/v1/config/versions/<number>"),
+    ("GET", "/v1/config/difference"),
+    ("POST", "/v1/config/versions/<number>/rollback"),
     ("GET", "/v1/tokens"),
     ("GET", "/v1/recording"),
     ("POST", "/v1/tokens"),
@@ -42,8 +47,11 @@ ADMINS = {
     ("POST", "/v1/cluster/members/<member>/drain"),
     ("POST", "/v1/cluster/members/<member>/undrain"),
 }
-READERS = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-OPEN = {"/healthz", "/readyz", "/", "/page/<path:name>", "/guide/", "/guide/<path:name>"}
+READERS = {("POST", "/v1/session"), ("DELETE", "/v1/session"), ("POST", "/v1/what-if")}
+OPEN = {
+    *("/healthz", "/readyz", "/", "/page/<path:name>", "/guide/", "/guide/<path:name>"),
+    *("/lab/", "/lab/<path:name>"),
+}
 ENDLESS = "/v1/events/stream"
 
 
@@ -172,6 +180,10 @@ def test_root_makes_and_revokes_tokens_over_the_socket(app: Flask, network: Netw
     assert trail[1].endswith(f"static entry {mac(99)} in VLAN 0: none -> eth2")
     assert trail[2].endswith("eth2 -> eth3")
     assert trail[3].endswith("token ops: operator -> none")
+    client.post("/v1/tokens", json=body, environ_overrides=at_socket(0))
+    path = "/v1/tokens/ops?open=true"
+    assert client.delete(path, environ_overrides=at_socket(0)).status_code == 204
+    assert client.get("/v1/fdb").status_code == 200
     assert made.json["token"] not in "".join(map(str, network.events.since(0)))
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from ofapp.api.resources.bridge.bindings import Binding, BindingPage, RefusedList
 from ofapp.api.resources.bridge.first_hop import FirstHopStatus
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin, Refused
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Binding as CoreBinding
+from ofapp.bridge.first_hop.binding import Origin, Refused
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.config import Config
@@ -70,6 +72,46 @@ def test_one_is_added_and_removed(client: Any, network: Network) -> None:
     assert client.delete(f"{PATH}/0/10.0.0.9").status_code == 204
     assert client.delete(f"{PATH}/0/10.0.0.9").status_code == 404
     assert listed(client) == []
+
+
+def shared(port: str, host: int, address: str = "10.0.0.9", vlan: int = 0) -> dict[str, Any]:
+    return body(address, port, vlan, host) | {"shared": True}
+
+
+def sharers(client: Any) -> list[tuple[str, str]]:
+    entries = client.get(PATH).json["entries"]
+    assert all(one["shared"] for one in entries)
+    return [(one["port"]["name"], one["mac"]) for one in entries]
+
+
+def test_hosts_share_an_address_and_lose_it_one_by_one(client: Any, network: Network) -> None:
+    put(client, shared("eth1", 1))
+    assert client.post(PATH, json=shared("eth3", 2)).status_code == 200
+    assert client.post(PATH, json=shared("eth1", 3)).status_code == 200
+    both = client.post(PATH, json=body("10.0.0.9", "eth3", host=4))
+    assert (both.status_code, "shared" in both.json["detail"]) == (409, True)
+    assert sharers(client) == [("eth1", mac(1)), ("eth1", mac(3)), ("eth3", mac(2))]
+    assert client.delete(f"{PATH}/0/10.0.0.9?mac={mac(9)}").status_code == 404
+    assert client.delete(f"{PATH}/0/10.0.0.9?mac={mac(3)}").status_code == 204
+    assert client.delete(f"{PATH}/0/10.0.0.9?port=eth3").status_code == 204
+    assert sharers(client) == [("eth1", mac(1))]
+    put_again = client.post(PATH, json=shared("eth3", 2))
+    assert put_again.status_code == 200
+    assert client.delete(f"{PATH}/0/10.0.0.9").status_code == 204
+    assert len(network.bridges[1].first_hop) == 0
+
+
+def test_pages_have_each_host_of_a_shared_address_once(client: Any) -> None:
+    for host in range(1, 8):
+        client.post(PATH, json=shared("eth1", host))
+    found, cursor = list[str](), ""
+    while True:
+        page = client.get(f"{PATH}?limit=2{cursor}").json
+        found += [one["mac"] for one in page["entries"]]
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+    assert found == [mac(host) for host in range(1, 8)]
 
 
 def test_a_prefix_is_removed_by_its_path(client: Any) -> None:
@@ -159,7 +201,7 @@ def test_what_was_refused_is_listed_and_forgotten(
     put(client, body("10.0.0.9"))
     first_hop, now = network.bridges[1].first_hop, time.monotonic()
     address = BoundAddress.parse("10.0.0.9")
-    owner = first_hop.binding(0, address)
+    (owner,) = first_hop.bindings_of(0, address)
     claim = Refused(
         "eth2", 0, parse_mac(mac(2)), "arp", address.octets, owner, 3, now - 60, now, False
     )
@@ -236,6 +278,22 @@ class TestStored:
         assert [(one["address"], one["origin"]) for one in entries] == [
             *(("10.0.0.1", "file"), ("10.0.0.9", "api")),
         ]
+
+    def test_shared_ones_are_stored_and_follow_the_file(
+        self, tmp_path: Path, clients: Clients
+    ) -> None:
+        ours, other = FILED | {"shared": True}, FILED | {"mac": mac(2), "shared": True}
+        client = clients(self.begin(tmp_path, ours, other))
+        client.post(PATH, json=shared("eth2", 3, "10.0.0.1"))
+        assert client.delete(f"{PATH}/0/10.0.0.1?mac={mac(2)}").status_code == 204
+        file = tmp_path / "ofapp.yaml"
+        network = self.begin(tmp_path, ours, other)
+        network.reloader.find = lambda: file
+        client = clients(network)
+        assert {one for _, one in sharers(client)} == {mac(1), mac(2), mac(3)}
+        file.write_text(json.dumps(configuration(bindings=[other])))
+        assert client.post("/v1/config/reload?force=true").status_code == 200
+        assert {one for _, one in sharers(client)} == {mac(2), mac(3)}
 
     def test_one_of_the_file_that_contradicts_them_counts(
         self, tmp_path: Path, clients: Clients
@@ -335,6 +393,14 @@ def test_the_commands(url: str, ofapp: Run) -> None:  # noqa: F811
     assert len(run("binding", "show", "br0")) == 3
     assert len(run("binding", "refused")) == 1
     assert run("binding", "refused", "--clear") == ["forgotten"]
+    for host in (7, 8):
+        run("binding", "add", "br0", mac(host), "10.0.0.70", "--port", "eth1", "--shared")
+    shown = [row.split() for row in run("binding", "show", "br0", "--address", "10.0.0.70")[1:]]
+    assert [row[3:7] for row in shown] == [
+        [mac(host), "10.0.0.70", "api", "shared"] for host in (7, 8)
+    ]
+    run("binding", "remove", "br0", "10.0.0.70", "--mac", mac(7))
+    assert len(run("binding", "show", "br0", "--address", "10.0.0.70")) == 2
     wrong = ofapp("binding", "add", "br0", mac(9), "10.0.0.1", "--port", "eth1", "--api", url)
     assert wrong.status == 1
     assert "remove that first" in wrong.err
@@ -376,7 +442,7 @@ def test_one_change_stores_what_all_entries_together_would_be(tmp_path: Path) ->
 
     def add(port: str, host: int, address: str) -> None:
         place = port, 0, parse_mac(mac(host)), BoundAddress.parse(address)
-        changes.add(bridge, *place).wait()
+        changes.add(bridge, CoreBinding(*place, Origin.API)).wait()
 
     second = BindingEntry(0, mac(2), "eth2", "2001:db8:7::/56")
     add("eth1", 3, "10.0.0.3")

@@ -29,7 +29,7 @@ from tests.unit.api.network import (
     remade_network,
     standing,
 )
-from tests.unit.stp.lab import WORSE, rst
+from tests.unit.bridge.stp.lab import WORSE, rst
 
 
 def test_all_bridges_are_listed(client: Any) -> None:

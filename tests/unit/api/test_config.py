@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from ofapp.api.resources.config import ConfigStatus, Reloaded
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import BridgeNamed
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.ports.port import Port
 from ofapp.common import hub
 from ofapp.config import Config, load_config
 from ofapp.controller.configuration.changes.settings import STP
@@ -69,12 +73,25 @@ def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:
     }
 
 
+def test_an_entry_on_a_port_that_the_file_cannot_name_is_left_out(setup: Setup) -> None:
+    bridge = setup.bridge
+    bridge.put_port(Port(77, "a port", 77, up=True), time.monotonic())
+    setup.network.changes.fdb.add_static(bridge, 0, parse_mac(STATIC), "a port")
+    assert setup.status()["bridges"][0]["run_time_entries"] == []
+
+
 def test_what_was_set_at_run_time_stays_where_the_file_is_as_before(setup: Setup) -> None:
     network, bridge = setup.network, setup.bridge
     network.changes.settings.change(bridge, STP, {"priority": 4096, "max_age": 19.0})
     network.changes.fdb.add_static(bridge, 0, parse_mac(STATIC), "eth3")
     since = ["stp.priority: default -> 4096", "stp.max_age: default -> 19.0"]
-    assert setup.status()["bridges"][0]["since"] == since
+    status = setup.status()["bridges"][0]
+    assert status["since"] == since
+    assert status["run_time_entries"] == [f"static: + {{mac: {STATIC}, port: eth3}}"]
+    assert status["config"]["static"] == [
+        {"mac": "52:54:00:00:00:01", "port": "eth2"},
+        {"mac": STATIC, "port": "eth3"},
+    ]
     (changed,) = Reloaded.model_validate(setup.reload(TEXT.replace("60", "90")).json).bridges
     assert (changed.changes, changed.dropped) == (["ageing_time: 60 -> 90"], [])
     assert changed.sent is None  # no switch
@@ -141,6 +158,24 @@ def test_a_dry_run_changes_nothing(setup: Setup) -> None:
     before = setup.status()
     answer = setup.reload(TEXT.replace("60", "90"), "?dry_run=true").json
     assert (answer["dry_run"], answer["bridges"][0]["changes"]) == (True, ["ageing_time: 60 -> 90"])
+    assert setup.status() == before
+    assert setup.bridge.params.ageing_time == 60
+
+
+def plan(setup: Setup, text: str) -> Any:
+    data = base64.b64encode(gzip.compress(text.encode())).decode()
+    return setup.client.post("/v1/config/plan", json={"file": "other.yaml", "data": data})
+
+
+def test_a_file_is_compared_with_what_runs_wherever_it_is(setup: Setup) -> None:
+    before = setup.status()
+    answer = plan(setup, TEXT.replace("60", "90")).json
+    assert (answer["dry_run"], answer["file"]) == (True, "other.yaml")
+    assert answer["bridges"][0]["changes"] == ["ageing_time: 60 -> 90"]
+    assert "6 of the 6 settings" in plan(setup, "").json["warnings"][0]
+    refused = plan(setup, "defaults: {colour: red}")
+    assert (refused.status_code, refused.json["errors"][0]["field"]) == (409, "defaults.colour")
+    assert "other.yaml:1:12: defaults.colour" in refused.json["detail"]
     assert setup.status() == before
     assert setup.bridge.params.ageing_time == 60
 

@@ -26,10 +26,11 @@ from ofapp.api.http.connection_limiter import (
     ConnectionLimiter,
     Stage,
 )
-from ofapp.api.http.server import ApiServer, Place
+from ofapp.api.http.server import ApiAddress, ApiServer
 from ofapp.api.problems import Problem
 from ofapp.common import hub
 from ofapp.controller.events import EventLog
+from tests.support.waiting import wait_for
 from tests.unit.api.network import DPID, some_network
 
 
@@ -38,7 +39,7 @@ class Server:
 
     def __init__(self) -> None:
         self.network = some_network()
-        self.api = ApiServer(self.network, Place("127.0.0.1", 0))
+        self.api = ApiServer(self.network, ApiAddress("127.0.0.1", 0))
         self.api.start()
         self.stack = ExitStack()
 
@@ -64,10 +65,7 @@ class Server:
         return [record.event.kind for record in self.network.events.since(0)]
 
     def wait_for(self, true: Callable[[], Any], what: str) -> None:
-        deadline = time.monotonic() + 30
-        while not true():
-            assert time.monotonic() < deadline, what
-            hub.sleep(0.02)
+        wait_for(true, what, seconds=30, sleep=hub.sleep)
 
 
 @pytest.fixture
@@ -256,10 +254,10 @@ def test_a_stream_may_take_as_long_as_it_likes() -> None:
 
 
 def test_one_ipv6_network_is_one_peer() -> None:
-    assert module._peer("2001:db8::1") == module._peer("2001:db8::ffff:1")
-    assert module._peer("2001:db8::1") != module._peer("2001:db8:0:1::1")
-    assert module._peer("::1") == "::1"
-    assert module._peer("192.0.2.1") != module._peer("192.0.2.2")
+    assert module.peer_of("2001:db8::1") == module.peer_of("2001:db8::ffff:1")
+    assert module.peer_of("2001:db8::1") != module.peer_of("2001:db8:0:1::1")
+    assert module.peer_of("::1") == "::1"
+    assert module.peer_of("192.0.2.1") != module.peer_of("192.0.2.2")
 
 
 def test_when_descriptors_are_out_it_waits_for_some_and_tells(

@@ -47,6 +47,20 @@ def refusal(client: Any, start: str, to: str, **query: Any) -> tuple[int, str]:
     return answer.status_code, error["field"]
 
 
+def test_a_host_at_a_member_without_links_is_told_so(client: Any, mesh: FakeFabric) -> None:
+    def problems() -> list[str | None]:
+        answer = client.get("/v1/bridges/0000000000000001/diagnosis?host=s2/eth0")
+        assert answer.status_code == 200, answer.text
+        return [host["problem"] for host in answer.json["hosts"]]
+
+    said = "no link from member s2 to another member of mesh is known to carry frames"
+    mesh.lose(0)
+    (other,) = problems()
+    assert said not in str(other)
+    mesh.lose(0, 1)
+    assert problems() == [f"{said}: s1/eth1: s2/eth1 has no carrier"]
+
+
 def test_the_list_counts_members_and_links(client: Any) -> None:
     (mesh,) = FabricList.model_validate(client.get("/v1/fabrics").json).fabrics
     assert (mesh.name, mesh.datapath_id, mesh.members, mesh.ready) == ("mesh", f"{1:016x}", 3, 3)
@@ -183,15 +197,15 @@ def test_a_request_about_a_fabric_goes_to_the_owner_of_its_bridge(
     monkeypatch.setattr(proxy, "_caller", lambda: None)
     monkeypatch.setattr(proxy, "from_member", lambda: False)
     here = proxy.Proxy(Flask(__name__), network, surface)
-    assert here._bridge_of_fabric("mesh") == f"{1:016x}"
+    assert here.bridge_of_fabric("mesh") == f"{1:016x}"
     assert asked == []
     network.fabrics = {}
-    assert here._bridge_of_fabric("mesh") == f"{1:016x}"
-    assert here._bridge_of_fabric("other") is None
-    assert here._bridge_of_fabric(None) is None
+    assert here.bridge_of_fabric("mesh") == f"{1:016x}"
+    assert here.bridge_of_fabric("other") is None
+    assert here.bridge_of_fabric(None) is None
     assert asked == ["/v1/fabrics"] * 2
     monkeypatch.setattr(proxy, "from_member", lambda: True)
-    assert here._bridge_of_fabric("mesh") is None
+    assert here.bridge_of_fabric("mesh") is None
 
 
 def test_metrics(client: Any, mesh: FakeFabric) -> None:

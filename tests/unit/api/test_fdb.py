@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ofapp.api.resources.bridge import fdb
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import AskServer
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.params.params import PortParams
+from ofapp.bridge.port_access.answer import Answer
+from ofapp.bridge.port_access.params import BridgeParams as AccessParams
+from ofapp.bridge.port_access.params import PortParams as Controlled
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, learn, mac
@@ -27,11 +33,52 @@ def test_without_a_filter_everything_in_order(client: Any) -> None:
     assert macs(client) == [OWN, *(mac(number) for number in range(1, 61)), STATIC]
 
 
+def test_hosts_that_wait_for_mac_authentication_are_locked_entries(
+    client: Any, network: Network
+) -> None:
+    bridge = network.bridges[int(DPID, 16)]
+    waits, number = mac(30).replace("54:", "55:", 1), bridge.ports.numbers["eth1"]
+    mab = PortParams(port_access=Controlled("mab"))
+    params = replace(bridge.params, port_access=AccessParams("192.0.2.1"), ports={"eth1": mab})
+    bridge.set_params(params, time.monotonic())
+    head = b"\xff" * 6 + parse_mac(waits).to_bytes(6, "big") + b"\x08\0"
+    (asked,) = bridge.hear("first_frame", [(number, head)], time.monotonic())
+    assert isinstance(asked, AskServer)
+    assert macs(client, vlan=0, port="eth1", type="learned")[-1] == waits
+    assert waits not in macs(client, type="static")
+    assert waits not in macs(client, vlan=7)
+    assert macs(client) == sorted(
+        macs(client), key=lambda each: (each != OWN, _vlan(client, each), each)
+    )
+    (entry,) = client.get(FDB, query_string={"mac": waits}).json["entries"]
+    assert (entry["flags"], entry["type"], entry["port"]["name"]) == (["locked"], "learned", "eth1")
+    answer = bridge.port_access.answer(asked.number, Answer("accept"), time.monotonic())
+    bridge.carry_out(answer, time.monotonic())
+    assert macs(client, mac=waits) == [], "its frames may enter: it is learned with the next frame"
+
+
+def _vlan(client: Any, mac: str) -> int:
+    (entry,) = client.get(FDB, query_string={"mac": mac}).json["entries"]
+    return entry["vlan"] or 0
+
+
+def test_a_slash_at_the_end_of_a_path_changes_nothing(client: Any) -> None:
+    for path in ("/v1/bridges", FDB, f"/v1/bridges/{DPID}/ports/eth1"):
+        plain, slashed = client.get(path), client.get(f"{path}/")
+        assert slashed.status_code == plain.status_code == 200
+        assert slashed.json.keys() == plain.json.keys()
+    assert client.get("/v1/bridges//").status_code == 404
+    assert client.put(f"{FDB}/0/{mac(99)}/", json={"port": "eth1"}).status_code == 201
+    assert mac(99) in macs(client)
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
         ({"mac": mac(41)}, [mac(41)]),
         ({"mac": mac(41).upper().replace(":", "-")}, [mac(41)]),
+        ({"mac": "5254.0000.0029"}, [mac(41)]),
+        ({"mac": "525400000029"}, [mac(41)]),
         ({"mac": mac(99)}, []),
         ({"mac": mac(41), "vlan": 0}, []),
         ({"mac": mac(41), "vlan": 7, "port": "eth2", "type": "learned"}, [mac(41)]),

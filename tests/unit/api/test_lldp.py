@@ -11,7 +11,11 @@ import pytest
 
 from ofapp.api.resources.bridge.lldp import LldpBridgeStatus
 from ofapp.api.resources.topology import Map
+from ofapp.bridge.effects import CheckedLink
+from ofapp.bridge.effects.notices import OneWay
+from ofapp.common import hub
 from ofapp.controller.network import Network
+from tests.support.waiting import wait_for
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, lldp_network
 from tests.unit.api.test_metrics import value
@@ -136,3 +140,41 @@ def test_the_command_shows_neighbours(url: str, ofapp: Run) -> None:  # noqa: F8
     counted = ofapp("lldp", "show", "br0", "-s", "--api", url).lines
     assert counted[3].split()[:4] == ["br0", "eth3", "1", "1"]
     assert len(json.loads(ofapp("lldp", "show", "-j", "--api", url).out)) == 2
+
+
+def one_way(client: Any, name: str) -> Any:
+    ports = client.get(f"/v1/bridges/{DPID}/lldp").json["ports"]
+    return next(port["one_way"] for port in ports if port["name"] == name)
+
+
+def test_a_one_way_link_is_shown_and_freed(client: Any, network: Network) -> None:
+    bridge = network.bridges[1]
+    finding = OneWay("port eth1 of br1", (0xFF, 1), holds=True)
+    effects = bridge.one_way.check(CheckedLink(1, finding), 0.0)
+    network.dispatcher.apply(bridge, bridge.carry_out(effects, 0.0))
+    about = {"state": "held", "neighbour": "port eth1 of br1", "hears": True}
+    assert one_way(client, "eth1") == about
+    labels = {"datapath_id": DPID, "bridge": "br0"}
+    assert value(client, "ofapp_one_way_links", state="held", **labels) == 1
+    assert value(client, "ofapp_one_way_found_total", state="held", **labels) == 1
+    (problem,) = (each for each in bridge.problems(0.0) if each.of.name == "one_way.held")
+    worded = problem.worded("br0", bridge.port_at)
+    assert worded.remedy == "ofapp lldp free br0 eth1"
+    assert worded.message == "port eth1 (1) is closed: port eth1 of br1 does not hear it"
+    path = f"/v1/bridges/{DPID}/lldp/ports"
+    assert client.post(f"{path}/eth1/free").status_code == 200
+    assert one_way(client, "eth1") is None
+    assert "not held" in client.post(f"{path}/1/free").text
+    assert client.post(f"{path}/eth9/free").status_code == 404
+
+
+def test_a_finding_closes_both_ends_of_the_link(network: Network) -> None:
+    first, second = network.bridges[1], network.bridges[0xFF]
+    notice = CheckedLink(1, OneWay("port eth1 of br1", (0xFF, 1), holds=True))
+    network.dispatcher.handle(first, notice)
+    wait_for(lambda: second.one_way.held(1), "the far end", sleep=hub.sleep)
+    link = second.one_way.held(1)
+    assert link is not None
+    assert (link.neighbour, link.found, link.far) == ("port eth1 of br0", False, (1, 1))
+    network.dispatcher.handle(first, CheckedLink(1, None, "its neighbour hears it"))
+    wait_for(lambda: not second.one_way.held(1), "the far end", sleep=hub.sleep)

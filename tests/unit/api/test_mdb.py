@@ -17,7 +17,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
 from tests.unit.bridge.changes import changed
-from tests.unit.multicast.lan import V6, ip
+from tests.unit.bridge.multicast.lan import V6, ip
 
 MDB = f"/v1/bridges/{DPID}/mdb"
 

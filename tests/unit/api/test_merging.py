@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from ofapp.api.cluster.merging import merge_bridges, merge_entries, merge_found, place
+from ofapp.api.cluster.merging import (
+    merge_bridges,
+    merge_entries,
+    merge_found,
+    merge_hosts,
+    place,
+)
 from ofapp.api.pagination import decode_cursor, encode_cursor
-from ofapp.api.resources.search import MOST, Found
+from ofapp.api.resources.hosts.search import MOST, Found
 
 ONE, TWO, NOBODYS = (f"{number:016x}" for number in (1, 2, 3))
 OWNERS = {ONE: "a", TWO: "b"}
@@ -131,3 +137,40 @@ def test_there_is_more_where_a_member_says_so_or_all_have_too_many(more: bool) -
     both = merged(merge_found, a=found(hosts=hosts(1)), b=found(hosts=hosts(2)))
     assert both["more"]
     assert len(both["hosts"]) == MOST
+
+
+def host(mac: int, datapath_id: str | None, present: bool, first: str, *names: str) -> Answer:
+    return {
+        "mac": f"02:00:00:00:00:{mac:02x}",
+        "datapath_id": datapath_id,
+        "present": present,
+        "first_seen": first,
+        "last_seen": first,
+        "names": [{"name": name, "source": "dhcp"} for name in names],
+    }
+
+
+def test_a_host_that_moved_between_members_is_one_with_all_its_names() -> None:
+    left, there = host(1, ONE, False, "2026-01", "pc"), host(1, TWO, True, "2026-02", "pc", "x")
+    answer = merged(
+        merge_hosts,
+        a={"hosts": [left], "next": None},
+        b={"hosts": [there, host(2, NOBODYS, True, "2026-03")], "next": None},
+    )
+    one, two = answer["hosts"]
+    assert (one["datapath_id"], one["present"], one["first_seen"]) == (TWO, True, "2026-01")
+    assert [name["name"] for name in one["names"]] == ["pc", "x"]
+    assert (two["mac"][-2:], answer["next"]) == ("02", None)
+
+
+def test_pages_of_hosts_end_where_the_first_of_them_ends() -> None:
+    mine = [host(number, ONE, True, "2026") for number in (1, 3)]
+    others = [host(number, TWO, True, "2026") for number in (2, 4)]
+    answer = merged(
+        merge_hosts,
+        query="limit=2",
+        a={"hosts": mine, "next": "020000000003"},
+        b={"hosts": others, "next": "020000000004"},
+    )
+    assert [one["mac"][-1] for one in answer["hosts"]] == ["1", "2"]
+    assert answer["next"] == "020000000002"

@@ -61,9 +61,9 @@ def test_what_a_switch_has_counted_is_reported_to_who_asks(client: Any, network:
 
 
 def test_every_rate_that_is_kept_can_be_reported() -> None:
-    kept = {"sighting", "bpdu", "lacp", "lldp", "snooped"}
-    kept |= {"dhcp", "dhcp_server", "nd", "nd_trusted", "router", "answer"}
-    storms = {"broadcast", "multicast", "unknown_unicast"}
+    kept = {"sighting", "bpdu", "lacp", "lldp", "snooped", "loop_protect"}
+    kept |= {"dhcp", "dhcp_server", "nd", "nd_trusted", "router", "answer", "eapol"}
+    storms = {"broadcast", "multicast", "unknown_unicast", "rate_in", "rate_out"}
     assert {*get_args(LimitedKind)} == kept | storms | {"learning"}
 
 
@@ -152,3 +152,11 @@ class TestMembership:
 
     def test_leaving(self) -> None:
         assert without_vlan(trunk(frozenset({5, 7}), native=7), 7) == trunk(frozenset({5}))
+
+
+def test_a_community_and_isolation_exclude_each_other(client: Any) -> None:
+    assert patch(client, "eth1", isolated=True).status_code == 200
+    answer = patch(client, "eth1", community=1)
+    assert answer.status_code == 409
+    assert "set isolated to false" in answer.text
+    assert patch(client, "eth1", isolated=False, community=1).status_code == 200

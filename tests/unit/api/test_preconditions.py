@@ -49,6 +49,19 @@ def test_of_two_changes_of_one_reading_the_second_is_refused(
     assert client.patch(path, json=second, headers=seen).status_code == 200
 
 
+def test_all_settings_of_a_bridge_can_be_changed_as_they_were_read(client: Any) -> None:
+    rules = client.application.url_map.iter_rules()
+    paths = {str(rule) for rule in rules if "PATCH" in rule.methods and "<dpid>" in str(rule)}
+    assert f"{BRIDGE.replace(DPID, '<dpid>')}/loop-protect/ports/<port>" in paths
+    for path in paths:
+        there = path.replace("<dpid>", DPID).replace("<port>", "eth1").replace("<vlan>", "7")
+        known = there if there.endswith("/settings") else _settings_path(there)
+        read = {"If-Match": client.get(known).headers.get("ETag")}
+        if "<lag>" not in there:  # there is none
+            refused = client.patch(there, json={"x": 1}, headers=read)
+            assert (refused.status_code, path) == (422, path), refused.json
+
+
 def test_what_is_counted_does_not_matter(clients: Any, network: Any, bridge: Any) -> None:
     client = clients(network)
     tag = client.get(PORT).headers["ETag"]

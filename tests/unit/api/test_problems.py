@@ -9,7 +9,11 @@ import pytest
 
 from ofapp.api import problems
 from ofapp.api.app import create_app
+from ofapp.bridge.event import ERROR, WARNING
+from ofapp.bridge.problem import ProblemKind
 from ofapp.controller.network import Network
+from ofapp.controller.problems.acknowledged import Acknowledgement
+from ofapp.controller.problems.problems import Listing, Standing
 from tests.unit.api.network import DPID, mac
 
 STATIC = f"/v1/bridges/{DPID}/fdb/0/{mac(99)}"
@@ -20,7 +24,6 @@ JSON = "application/json"
     ("method", "path", "request_", "status"),
     [
         ("GET", "/nothing", {}, 404),
-        ("GET", "/v1/bridges/", {}, 404),
         ("GET", "/v1//bridges", {}, 404),
         ("GET", "/v1/bridges?x=1", {}, 422),
         ("POST", "/v1/bridges", {}, 405),
@@ -183,3 +186,22 @@ def test_on_loopback_addresses_and_localhost_are_served(client: Any, host: str) 
 def test_elsewhere_any_name_is_served(network: Network) -> None:
     client = create_app(network, local_only=False).test_client()
     assert client.get("/v1/bridges", headers={"Host": "ctl.example.com"}).status_code == 200
+
+
+def test_the_list_shows_what_stands_at_each_request(client: Any, network: Network) -> None:
+    def shown(query: str = "") -> list[str]:
+        listed = client.get(f"/v1/problems{query}").json
+        assert listed["left_out"] == network.problems.listing.left_out
+        return [each["message"] for each in listed["problems"]]
+
+    bad = ProblemKind("test.bad", ERROR, "Bad.", "See.", "It ends.")
+    odd = ProblemKind("test.odd", WARNING, "Odd.", "See.", "It ends.")
+    first = Standing("0000000a", bad, None, "controller", "", "bad", "", 0.0, {}, None)
+    seen = Acknowledgement("ann", 1.0, "", None)
+    second = Standing("0000000b", odd, None, "controller", "", "odd", "", 0.0, {}, seen)
+    assert shown() == []
+    network.problems.listing = Listing((first, second), 3)
+    assert shown() == shown() == ["bad", "odd"]
+    assert shown("?severity=error") == shown("?acknowledged=false") == ["bad"]
+    network.problems.listing = Listing((second,), 0)
+    assert (shown(), shown("?severity=error")) == (["odd"], [])

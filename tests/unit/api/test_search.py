@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ofapp.api.openapi import OpenAPI
-from ofapp.api.resources import search
-from ofapp.api.resources.vendors import Vendors, blueprint
+from ofapp.api.resources.hosts import search
+from ofapp.api.resources.hosts.vendors import Vendors, blueprint
 from ofapp.controller.network import Network
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, lldp_network, mac
@@ -121,7 +121,7 @@ def test_without_the_list_nobody_is_known(tmp_path: Path) -> None:
 def test_the_vendors_of_some_prefixes(
     vendors: Vendors, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ofapp.api.resources.vendors.KNOWN", vendors)
+    monkeypatch.setattr("ofapp.api.resources.hosts.vendors.KNOWN", vendors)
     app = OpenAPI("vendors")
     app.register_api(blueprint(network))
     client = app.test_client()

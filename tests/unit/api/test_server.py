@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api.http.server import ApiServer, Place
+from ofapp.api.http.server import ApiAddress, ApiServer
 from ofapp.common import hub
 from tests.unit.api.network import DPID, empty_network
 
@@ -83,13 +83,13 @@ def test_the_servers_own_options_and_uris_are_answered(url: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_it_listens_where_it_is_reported_and_no_longer_when_stopped(host: str) -> None:
-    server = ApiServer(empty_network(), Place(host, 0))
+    server = ApiServer(empty_network(), ApiAddress(host, 0))
     server.start()
     try:
         hub.sleep(0)
         socket.create_connection((host, server.port), timeout=5).close()
         with pytest.raises(OSError, match=r"in use"):
-            ApiServer(empty_network(), Place(host, server.port)).start()
+            ApiServer(empty_network(), ApiAddress(host, server.port)).start()
     finally:
         server.stop()
     hub.sleep(0)

@@ -25,6 +25,8 @@ LOCAL = {
     "/guide/",
     "/guide/<path:name>",
     "/healthz",
+    "/lab/",
+    "/lab/<path:name>",
     "/metrics",
     "/openapi.json",
     "/page/<path:name>",

@@ -194,7 +194,7 @@ def test_spanning_tree_is_stopped_and_started_with_its_parameters(client: Any) -
     assert {port.state for port in off.ports} == {"forwarding"}
     on = StpBridgeStatus.model_validate(client.patch(STP, json={"enabled": True}).json)
     assert (on.enabled, on.bridge_id) == (True, "1000.02:00:00:00:00:01")
-    assert [port.state for port in on.ports] == ["forwarding", "discarding", "discarding"]
+    assert {port.state for port in on.ports} == {"discarding"}  # an edge port for 50 ms
 
 
 def test_spanning_tree_is_started_where_the_file_has_it_off(client: Any) -> None:
@@ -222,7 +222,7 @@ def test_the_standards_relation_is_explained(client: Any) -> None:
         ({"hello_time": 0.5}, "hello_time", "hello time 0.5 is not between 1 and 2 s"),
         ({"max_age": 10**400}, "max_age", ""),
         ({"force_version": 3}, "force_version", "force version 3 is neither 0 (STP) nor 2"),
-        ({"transmit_hold_count": "6"}, "transmit_hold_count", "'6' is not a number"),
+        ({"transmit_hold_count": "6"}, "transmit_hold_count", "from 1 to 10, not"),
         ({"enabled": "yes"}, "enabled", ""),
         ({"priority": None}, "priority", ""),
         ({"prio": 0}, "prio", ""),
@@ -370,7 +370,7 @@ def test_events_name_their_port(client: Any, network: Network, bridge: Bridge) -
 
 def test_bpdus_are_events_only_while_somebody_listens(network: Network, bridge: Bridge) -> None:
     def heard(interest: Interest) -> list[str]:
-        follower = network.events.follow(network.events.last, 0.0, interest)
+        follower = network.events.follow(network.events.last, 0.001, interest)
         assert next(follower) is None
         hear(network, bridge, 3, hello())
         kinds = []
@@ -393,7 +393,7 @@ def test_bpdus_are_events_only_while_somebody_listens(network: Network, bridge: 
 def test_a_spanning_tree_that_starts_under_a_listener_is_traced(
     client: Any, network: Network
 ) -> None:
-    follower = network.events.follow(network.events.last, 0.0)
+    follower = network.events.follow(network.events.last, 0.001)
     assert next(follower) is None
     client.patch(OFF, json={"enabled": True})
     records = []

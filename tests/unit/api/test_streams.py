@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import httpx
 import pytest
 
 from ofapp.api.http import streams as module
-from ofapp.api.http.streams import OF_ADDRESS, OF_TOKEN, Beginning, Follower, Streams
+from ofapp.api.http.bounds import Party
+from ofapp.api.http.streams import OF_ADDRESS, OF_TOKEN, Beginning, Streams
 from ofapp.api.problems import ProblemError
 from ofapp.controller.events import EventLog
+from tests.support.waiting import wait_for
 from tests.unit.api import live
 
 
@@ -34,15 +35,15 @@ def test_bounds(streams: Streams) -> None:
     def open_(name: str, peer: str, count: int) -> list[Iterator[str]]:
         made = []
         for _ in range(count):
-            own = Follower(name, peer)
-            streams.check(events, own)
+            own = Party(name, peer)
+            streams.bounds.check(events, own)
             made.append(streams.follow(events, own, Beginning(0)))
             next(made[-1])
         return made
 
     def refused(name: str, peer: str) -> str:
         with pytest.raises(ProblemError) as error:
-            streams.check(events, Follower(name, peer))
+            streams.bounds.check(events, Party(name, peer))
         assert (error.value.status, "Retry-After" in error.value.headers) == (503, True)
         return error.value.detail
 
@@ -53,14 +54,14 @@ def test_bounds(streams: Streams) -> None:
     assert "192.0.2.1 has 32 streams" in refused("token c", "192.0.2.1")
     others = open_("token d", "192.0.2.2", OF_TOKEN) + open_("token e", "192.0.2.3", OF_TOKEN)
     assert "there are 64 streams" in refused("token f", "192.0.2.4")
-    assert streams.refused == {"token": 2, "address": 1, "all": 1}
+    assert streams.bounds.refused == {"token": 2, "address": 1, "all": 1}
     assert kinds(events) == ["api.streams.full"] * 3
     first.pop().close()
     assert kinds(events)[3:] == ["api.streams.full.cleared"] * 3
     open_("token a", "192.0.2.1", 1)[0].close()
     for one in (*first, *second, *others):
         one.close()
-    assert streams.open == 0
+    assert not streams.bounds.open
     assert kinds(events)[3:] == ["api.streams.full.cleared"] * 3
 
 
@@ -76,12 +77,6 @@ def test_one_token_leaves_streams_and_connections_to_the_others() -> None:
             headers = {"Authorization": f"Bearer {tokens[role]}"}
             return httpx.get(f"{url}{path}", headers=headers, trust_env=False, timeout=20)
 
-        def wait_for(true: Callable[[], bool], what: str) -> None:
-            deadline = time.monotonic() + 20
-            while not true():
-                assert time.monotonic() < deadline, what
-                time.sleep(0.1)
-
         answers = [follow("viewer") for _ in range(64)]
         codes = [answer.status_code for answer in answers]
         assert codes == [200] * OF_TOKEN + [503] * (64 - OF_TOKEN)
@@ -91,6 +86,6 @@ def test_one_token_leaves_streams_and_connections_to_the_others() -> None:
         assert 'ofapp_api_streams_refused_total{bound="token"} 48.0' in metrics
         assert f"ofapp_api_streams {OF_TOKEN + 1}.0" in metrics
         answers[0].close()  # the server notices without having anything to send
-        wait_for(lambda: follow("viewer").status_code == 200, "room for another")
+        wait_for(lambda: follow("viewer").status_code == 200, "room for another", seconds=20)
         (full,) = get("viewer", "/v1/events?kind=api.streams.full").json()["events"][:1]
         assert "the most of one token" in full["message"]

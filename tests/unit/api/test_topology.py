@@ -11,7 +11,7 @@ from ofapp.bridge.stp.bpdu import encode
 from ofapp.bridge.stp.vectors import format_bridge_id
 from ofapp.controller.network import Network
 from tests.unit.api.network import cabled_network, lag_network, learn, mac
-from tests.unit.stp.lab import rst
+from tests.unit.bridge.stp.lab import rst
 
 NOW = 1000.0
 BY_NAME = [(("br1", "eth1"), ("br2", "eth1")), (("br1", "eth2"), ("br2", "eth2"))]

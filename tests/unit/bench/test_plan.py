@@ -17,8 +17,9 @@ from ofapp.bench import BenchError
 from ofapp.bench.bed import Bed, Given
 from ofapp.bench.choose import Where, check
 from ofapp.bench.devices import Device, Up
+from ofapp.bench.model import writable
 from ofapp.bench.names import SAMPLED, Datapath, Dut, Measurement
-from ofapp.bench.presets import FULL, QUICK, USUAL, Asked, plan
+from ofapp.bench.presets import FULL, QUICK, USUAL, between, plan
 from ofapp.bench.runner import TASKS, Runner
 from ofapp.bench.sender import batch
 from ofapp.cli.app import app
@@ -37,7 +38,7 @@ class Fake(Device):
 def runner(*tests: Measurement, repetitions: int = 3, monitored: bool = True) -> Runner:
     bed = cast(Bed, SimpleNamespace(monitored=monitored))
     devices = [Fake("wire", False), Fake("one", True), Fake("other", True)]
-    return Runner(plan(Asked(tests=tests, repetitions=repetitions), USUAL), devices, [bed] * 3)
+    return Runner(plan(USUAL, tests=tests, repetitions=repetitions), devices, [bed] * 3)
 
 
 def test_devices_take_turns_within_a_test() -> None:
@@ -74,12 +75,15 @@ def test_every_test_has_its_task() -> None:
 
 
 def test_plans() -> None:
-    full = plan(Asked(), FULL)
+    full = plan(FULL, sizes=None, tests=[])
     assert full.sizes == (64, 128, 256, 512, 1024, 1280, 1518, 9000)
     assert set(full.tests) == set(Measurement) - SAMPLED
     assert Dut.EXTERNAL not in full.duts
-    own = plan(Asked(sizes=[1518, 64, 64], duts=[Dut.OFAPP], repetitions=7, seconds=2), QUICK)
+    duts = [Dut.OFAPP] * 2
+    own = plan(QUICK, sizes=[1518, 64, 64], duts=duts, repetitions=7, seconds=2, loss=0.0)
     assert (own.sizes, own.duts, own.repetitions, own.seconds) == ((64, 1518), ("ofapp",), 7, 2)
+    assert own.loss == 0
+    assert between(USUAL).duts == tuple(dut for dut in USUAL.duts if dut is not Dut.WIRE)
 
 
 def test_frames_leave_alone_as_long_as_the_generator_keeps_up() -> None:
@@ -98,13 +102,33 @@ def test_frames_leave_alone_as_long_as_the_generator_keeps_up() -> None:
 )
 def test_what_does_not_go_together(duts: list[Dut], given: Given | None, said: str) -> None:
     with pytest.raises(BenchError, match=said):
-        check(plan(Asked(duts=duts), USUAL), Where("x", given, Path("/nowhere")))
+        check(plan(USUAL, duts=duts), Where("x", given, Path("/nowhere")))
 
 
 def test_a_profile_sees_this_machine_only() -> None:
-    asked = Asked(duts=[Dut.EXTERNAL], tests=[Measurement.PROFILE])
+    made = plan(USUAL, duts=[Dut.EXTERNAL], tests=[Measurement.PROFILE])
     with pytest.raises(BenchError, match="shows only what this machine's processors do"):
-        check(plan(asked, USUAL), Where("x", Given("a", "b"), Path("/nowhere")))
+        check(made, Where("x", Given("a", "b"), Path("/nowhere")))
+
+
+def test_a_program_that_is_missing_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    made = plan(USUAL, tests=[Measurement.PAIRS, Measurement.PING])
+    said = (
+        "not installed: ethtool, iperf3, sockperf, ping:"
+        " apt install ethtool iperf3 sockperf iputils-ping"
+    )
+    with pytest.raises(BenchError, match=f"^{said}$"):
+        check(made, Where("x", None, Path("/nowhere")))
+
+
+@pytest.mark.parametrize("out", ["file/below", "file"])
+def test_an_output_that_cannot_be_written_is_refused(out: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BenchError, match=r"^--out \S+/file.*; give a directory that"):
+        writable(tmp_path / out)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +141,9 @@ def test_a_profile_sees_this_machine_only() -> None:
 def test_what_cannot_be_done_side_by_side(
     test: Measurement, given: Given | None, said: str
 ) -> None:
-    asked = Asked(duts=[Dut.OFAPP], tests=[test], side_by_side=True)
+    made = plan(USUAL, duts=[Dut.OFAPP], tests=[test], side_by_side=True)
     with pytest.raises(BenchError, match=said):
-        check(plan(asked, USUAL), Where("x", given, Path("/nowhere")))
+        check(made, Where("x", given, Path("/nowhere")))
 
 
 @pytest.mark.parametrize(

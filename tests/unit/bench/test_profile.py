@@ -13,7 +13,7 @@ from ofapp.bench.model import Results, Sample
 from ofapp.bench.names import Measurement
 from ofapp.bench.profile.parts import Owners, Part
 from ofapp.bench.profile.perf import Counters, available, parse, why_not
-from ofapp.bench.profile.task import costs
+from ofapp.bench.profile.task import costs, shares
 from ofapp.bench.report import profile
 from ofapp.bench.report.plots import plots
 from ofapp.bench.report.tables import Table, remarks
@@ -279,3 +279,20 @@ def test_the_plot_names_devices_hosts_and_parts() -> None:
 def test_counters_that_are_missing_are_in_the_report() -> None:
     noted = results(profiled(NORMAL, 2.0, 1.0)).model_copy(update={"notes": ("no cycles here",)})
     assert remarks(noted) == ["no cycles here"]
+
+
+def test_varis_shares_count_netfilter_as_the_bridge() -> None:
+    said = "".join(
+        line("python", SENDER, symbol) * times
+        for symbol, times in (
+            *(("veth_xmit", 2), ("netif_rx", 2), ("kfree", 1), ("_raw_spin_lock", 1)),
+            *(("br_fdb_update", 1), ("nf_hook_slow", 3)),
+        )
+    )
+    found = shares(parse(said), OWNERS)
+    assert found["interface:time"] == pytest.approx(0.4)
+    assert found["bridge:time"] == pytest.approx(0.4)
+    assert found["memory:time"] == found["locks:time"] == pytest.approx(0.1)
+    assert found["nf_hook_slow:time"] == pytest.approx(0.75)
+    assert found["br_fdb_update:time"] == pytest.approx(0.25)
+    assert not any(key.endswith((":ns", ":cycles", ":misses")) for key in found)

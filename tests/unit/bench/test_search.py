@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bench.search import Bounds, Found, highest, loss, passes
+from ofapp.bench.search import Bounds, Found, highest, loss
 
 LOADS = st.floats(min_value=100, max_value=2e6)
 
@@ -45,22 +45,7 @@ def test_a_range_without_room_is_refused(bounds: tuple[float, float, float]) -> 
         Bounds(*bounds)
 
 
-@pytest.mark.parametrize(
-    ("sent", "received", "share", "good"),
-    [
-        (1000, 1000, 0, True),
-        (1000, 999, 0, False),
-        (1000, 999, 0.001, True),
-        (1000, 998, 0.001, False),
-        (1000, 1003, 0, True),  # a flood that comes back, or a query, is no loss
-        (0, 0, 0.001, False),
-    ],
-)
-def test_the_loss_criterion(sent: int, received: int, share: float, good: bool) -> None:
-    assert passes(sent, received, share) is good
-
-
 def test_loss_is_a_share() -> None:
     assert loss(200, 150) == 0.25
-    assert loss(200, 210) == 0
+    assert loss(200, 210) == 0, "a flood that comes back, or a query"
     assert loss(0, 0) == 0

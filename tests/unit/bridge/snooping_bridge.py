@@ -20,7 +20,8 @@ from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPort
-from tests.unit.multicast.lan import V4, ip
+from ofapp.bridge.stp.transmit import EDGE_WAIT
+from tests.unit.bridge.multicast.lan import V4, ip
 
 OWN = 0x0200000000FE
 QUERIER = Params(vlan=VlanParams(mcast_querier=True))
@@ -54,9 +55,9 @@ def make(
     stp: StpParams | None = None,
     edges: Iterable[str] | None = None,
 ) -> tuple[Bridge, list[Effect]]:
-    """A bridge with ports 1 to 3 and LOCAL at time 0, and what it did.
+    """A bridge with ports 1 to 3 and LOCAL soon after time 0, and what it did.
 
-    edges: ports that spanning tree opens at once; it does not open the others for 30 s.
+    edges: ports that spanning tree has opened; it does not open the others for 30 s.
     """
     own = {name: PortParams(multicast=params) for name, params in (ports or {}).items()}
     if edges is not None:
@@ -66,7 +67,8 @@ def make(
     )
     bridge = Bridge(1, params)
     local = Port(LOCAL_PORT, "br0", OWN, True)
-    return bridge, bridge.set_ports([port(1), port(2), port(3), local], 0.0)
+    effects = bridge.set_ports([port(1), port(2), port(3), local], 0.0)
+    return bridge, effects + (bridge.tick(EDGE_WAIT) if edges else [])
 
 
 def snooper(bridge: Bridge) -> SnoopingOnBridge:

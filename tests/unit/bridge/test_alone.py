@@ -15,7 +15,7 @@ from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.bridge.stp.bpdu import encode
-from tests.unit.stp.lab import rst
+from tests.unit.bridge.stp.lab import rst
 
 BETTER_ROOT = encode(rst(), 0x0200_0000_AAAA)
 DISCARDING, FORWARDING = PortState.DISCARDING, PortState.FORWARDING

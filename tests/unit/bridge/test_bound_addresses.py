@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-from ofapp.bridge.answers import hosts_of_ip, hosts_with_ip, ip_addresses
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.params import PortParams as FirstHopPort
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.queries import hosts_of_ip, hosts_with_ip, ip_addresses
 from tests.unit.api.network import speak
 
 A, B = 0x020000000001, 0x020000000002

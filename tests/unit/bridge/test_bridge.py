@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.answers import is_extern
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
@@ -24,6 +23,7 @@ from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.vlan import access
+from ofapp.bridge.queries import is_extern
 from ofapp.openflow.switch.audit.sweep import HeldHalf, Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
@@ -366,6 +366,10 @@ class TestSweep:
 class TestMac:
     def test_text_and_number(self) -> None:
         assert parse_mac("02-00-00-00-00-0A") == parse_mac("2:0:0:0:0:a") == A
+        assert parse_mac("0200.0000.000A") == parse_mac("02000000000a") == A
+        for wrong in ("02:00-00:00:00:0a", "0200.000.0000a", "0200:0000:000a", "200000000a"):
+            with pytest.raises(ValueError, match="is not a MAC address"):
+                parse_mac(wrong)
         assert format_mac(A) == "02:00:00:00:00:0a"
         assert is_group(parse_mac("01:00:5e:00:00:01"))
 

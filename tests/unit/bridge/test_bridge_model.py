@@ -13,8 +13,7 @@ from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.openflow.switch.audit.sweep import Occasion
-from tests.unit.bridge.changes import reaction
-from tests.unit.bridge.model import ModelSwitch
+from tests.unit.openflow.address_switch import AddressSwitch
 
 PORTS = (1, 2, 3, LOCAL_PORT)
 _PLAIN = PortPolicy()
@@ -41,6 +40,9 @@ PARAMS = (
     _params(PortPolicy(locked=True), p3=PortPolicy(sticky=True)),
 )
 
+SWEEP = 10.0
+"""Seconds that pass before a sweep."""
+
 ports = st.sampled_from(PORTS)
 vids = st.sampled_from((0, 7))
 macs = st.sampled_from((0, 1 << 40, LOCAL_MAC, *range(0x020000000001, 0x020000000009)))
@@ -57,8 +59,8 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     def start(self) -> None:
         self.now = 0.0
         self.sweeps = 0
-        self.switch = ModelSwitch()
         self.bridge = Bridge(1, PARAMS[0])
+        self.switch = AddressSwitch(self.bridge)
         self.switch.apply(self.bridge.set_ports([_port(n, True) for n in PORTS], self.now))
         self.moves: dict[tuple[int, int], tuple[float, list[float]]] = {}
 
@@ -77,6 +79,13 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         """A packet-in that the pipeline would never send changes nothing for the worse."""
         self.now += 2.0
         self._sighted(port, vid, mac)
+
+    @rule(one=ports, other=ports, vid=vids, mac=hosts)
+    def flap(self, one: int, other: int, vid: int, mac: int) -> None:
+        """An address moves as often as it may, and once more."""
+        for port in (one, other, one, other):
+            self.now += 0.1
+            self._sighted(port, vid, mac)
 
     def _sighted(self, port: int, vid: int, mac: int) -> None:
         """A known address moves, unless it is sticky or has moved too often of late."""
@@ -122,7 +131,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     def administer(self, params: BridgeParams) -> None:
         """Other limits, other policies."""
         self.now += 0.5
-        self.switch.apply(reaction(self.bridge, params, self.now))
+        self.switch.apply(self.bridge.set_params(params, self.now))
 
     @precondition(lambda self: {key[1:] for key in self.switch.sources} - self.switch.sticky)
     @rule(data=st.data(), lost=st.booleans())
@@ -130,7 +139,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         """The datapath ages an address out, not a sticky one; the notice may be lost."""
         ageing = [key for key in self.switch.sources if key[1:] not in self.switch.sticky]
         port, vid, mac = data.draw(st.sampled_from(sorted(ageing)))
-        serial = self.switch.sources.pop((port, vid, mac))
+        serial = self.switch.age(port, vid, mac)
         if not lost:
             self.switch.apply(self.bridge.learning.expired(vid, mac, serial))
         else:
@@ -180,19 +189,19 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     def stray_flows(self, vid: int, mac: int, port: int, serial: int) -> None:
         """Unknown flows go with the next sweep."""
         if (port, vid, mac) not in self.switch.sources:
-            self.switch.sources[port, vid, mac] = serial
+            self.switch.add_source(port, vid, mac, serial)
         self.routine()
 
     @rule(vid=vids, mac=hosts, port=ports, serial=st.integers(1000, 1005))
     def stray_destination(self, vid: int, mac: int, port: int, serial: int) -> None:
         """A destination half with a foreign serial is put right or removed."""
         if (mac, vid) not in self.switch.pins:
-            self.switch.destinations[vid, mac] = port, serial
+            self.switch.add_destination(port, vid, mac, serial)
             self.routine()
 
     @rule()
     def lost_destinations(self) -> None:
-        self.switch.destinations.clear()
+        self.switch.lose_destinations()
         self.routine()
 
     @rule()
@@ -212,11 +221,18 @@ class BridgeAndSwitch(RuleBasedStateMachine):
 
     @rule()
     def switch_restarts(self) -> None:
-        """Everything is installed again."""
-        learned = self.bridge.fdb.learned
-        self.switch = ModelSwitch()
+        """Everything is installed again, but what has aged meanwhile."""
+        bridge, since = self.bridge, self.now + SWEEP - self.bridge.params.ageing_time
+        aged = [
+            (vid, mac)
+            for vid, mac, entry in bridge.fdb
+            if entry.was_learned and not entry.lasts and entry.updated <= since
+            if bridge.addresses.forwards(entry.port)
+        ]
+        left = bridge.fdb.learned - len(aged)
+        self.switch = AddressSwitch(bridge)
         self._bring_in_line(Occasion.RESTARTED)
-        assert self.bridge.fdb.learned == learned
+        assert bridge.fdb.learned == left
 
     def _learned_on_open_ports(self) -> dict[tuple[int, int], tuple[int, EntryType]]:
         """(port, type) by address; what is sticky on a port that is down is in no switch."""
@@ -234,7 +250,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
 
     def _bring_in_line(self, occasion: Occasion) -> None:
         self.sweeps += 1
-        self.now += 10.0
+        self.now += SWEEP
         self.switch.bring_in_line(self.bridge, self.sweeps, occasion, self.now)
 
     @invariant()
@@ -265,12 +281,12 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         expected: set[tuple[int | None, int | None]] = set()
         limit = params.policies.vlans[7].fdb_max_learned
         assert limit is not None
-        if fdb.learned_in(7) >= limit:
+        if fdb.learned_in(7) >= limit and self.switch.open:
             expected.add((None, 7))
         own = params.ports["p2"]
         assert own.fdb_max_learned is not None
         full = fdb.learned_by_port.get(2, 0) >= own.fdb_max_learned
-        if own.policy.drops_over_limit and self.bridge.ports.get(2) and full:
+        if own.policy.drops_over_limit and 2 in self.switch.open and full:
             expected.add((2, None))
         assert self.switch.gates == expected
 
@@ -304,7 +320,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         expected: dict[tuple[int, int | None], int | None] = {}
         for (vid, mac), name in self.bridge.static_entries.ports.items():
             port = self.bridge.ports.named(name)
-            expected[mac, vid] = port.number if port else None
+            expected[mac, vid] = port.number if port and port.up else None
         if self.bridge.ports.get(LOCAL_PORT):
             expected[LOCAL_MAC, None] = LOCAL_PORT
         assert self.switch.pins == expected

@@ -12,18 +12,15 @@ import pytest
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.diagnosis import AclDrops, Reason, diagnose, subjects
-from ofapp.bridge.first_hop.binding import (
-    Binding,
-    BoundAddress,
-    DhcpRequest,
-    FullLimit,
-    Origin,
-    Refused,
-)
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Binding, DhcpRequest, FullLimit, Origin, Refused
 from ofapp.bridge.first_hop.params import PortParams as FirstHopPort
 from ofapp.bridge.first_hop.refused.reasons import REASONS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy
+from ofapp.bridge.port_access.answer import Answer
+from ofapp.bridge.port_access.params import BridgeParams as AccessParams
+from ofapp.bridge.port_access.params import PortParams as AccessPort
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.vlan import access
 from ofapp.bridge.stp import Guard
@@ -253,6 +250,25 @@ def test_each_refused_claim_has_its_sentence(claim: str) -> None:
     assert "refused on port vnet0" in why(bridge).problem
 
 
+@pytest.mark.parametrize("guard", [GUARDED, FirstHopPort()])
+def test_an_ethertype_that_the_port_does_not_admit(guard: FirstHopPort) -> None:
+    """Until the port admits it: by the command that is printed."""
+    bridge = make(ports=port(first_hop=replace(guard, ethertypes="ip")))
+    bind(bridge, bound())
+    refuse(bridge, claim="ethertype", ethertype=0x8864)
+    assert why(bridge).problem == (
+        f"frames of {NAME_A} with EtherType pppoe-session are refused on port vnet0 (3 samples, the"
+        " last 5 s ago): the port does not admit them"
+    )
+    fix = why(bridge).fix
+    assert fix.endswith(
+        ": ofapp first-hop set-port 0000000000000001 vnet0 --ethertypes ip,pppoe-session"
+    )
+    admits = replace(guard, ethertypes=fix.split()[-1])
+    bridge.set_params(BridgeParams(ports=port(first_hop=admits)), NOW)
+    assert fine(bridge, NAME_A)
+
+
 @pytest.mark.parametrize("reason", REASONS)
 def test_the_reason_of_the_controller_is_told(reason: str) -> None:
     bridge = guarded()
@@ -325,3 +341,34 @@ def test_a_port_with_many_hosts_is_answered_alone() -> None:
     bridge.learning.learn([(3, 0, B + n) for n in range(100)], 2.0)
     assert [subject.mac for subject in subjects(bridge, "eth0")] == [None]
     assert fine(bridge, "eth0")
+
+
+def controlled(authentication: str = "mab") -> Bridge:
+    """Port vnet0 is controlled, and no host was heard."""
+    return make(
+        down=[1],
+        port_access=AccessParams(servers="192.0.2.1"),
+        ports=port(port_access=AccessPort(authentication)),  # type: ignore[arg-type]
+    )
+
+
+def test_a_host_that_a_radius_server_has_refused() -> None:
+    bridge = controlled()
+    bridge.put_port(Port(1, "vnet0", 1, True), 1.0)
+    head = b"\xff" * 6 + A.to_bytes(6, "big") + b"\x08\x00"
+    bridge.hear("first_frame", [(1, head)], 2.0)
+    assert why(bridge).problem == f"{NAME_A} waits for a RADIUS server"
+    number = bridge.port_access.dump()["number"]
+    bridge.port_access.answer(number, Answer("reject", message="account expired"), 3.0)
+    wanted = f"RADIUS refused {NAME_A}: 'account expired'"
+    assert why(bridge, NAME_A).problem == why(bridge).problem == wanted
+    assert f"ofapp auth clear {bridge.name} vnet0" in why(bridge).fix
+
+
+def test_a_controlled_port_where_no_host_has_begun() -> None:
+    bridge = controlled("dot1x")
+    bridge.put_port(Port(1, "vnet0", 1, True), 1.0)
+    assert why(bridge).problem.startswith("port vnet0 admits no host that is not authenticated")
+    bridge.hear("first_frame", [(1, b"\xff" * 6 + A.to_bytes(6, "big") + b"\x08\x00")], 2.0)
+    assert why(bridge).problem == f"{NAME_A} has not answered 802.1X yet"
+    assert why(bridge).fix.startswith("start a supplicant on it, then let it try again: ofapp au")

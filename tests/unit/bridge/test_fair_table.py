@@ -15,7 +15,7 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports.port import Port
-from tests.unit.bridge.model import ModelSwitch
+from tests.unit.openflow.address_switch import AddressSwitch
 
 FIRST = 0x020000000000
 
@@ -29,8 +29,8 @@ class Lan:
 
     def __init__(self, params: BridgeParams) -> None:
         self.now = 0.0
-        self.switch = ModelSwitch()
         self.bridge = Bridge(1, params)
+        self.switch = AddressSwitch(self.bridge)
         ports = [Port(number, f"p{number}", number, True) for number in range(1, 7)]
         self.switch.apply(self.bridge.set_ports(ports, 0.0))
 
@@ -293,7 +293,7 @@ class FairTable(RuleBasedStateMachine):
         entry = self.lan.bridge.fdb.get(vid, host(port, number))
         if entry is not None:
             expired = self.lan.bridge.learning.expired(vid, host(port, number), entry.serial)
-            self.lan.switch.sources.pop((port, vid, host(port, number)))
+            self.lan.switch.age(port, vid, host(port, number))
             self.lan.switch.apply(expired)
 
     @rule(port=st.integers(1, 6), number=st.integers(0, 30), other=st.integers(1, 6))

@@ -17,6 +17,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, SURE, Port, PortRoom
 from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.stp.transmit import EDGE_WAIT
 from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
 from tests.unit.effort import calls
@@ -135,7 +136,7 @@ def test_a_list_with_too_many_ports_is_taken_in_as_far_as_there_is_room(
 
 def crowd(room: PortRoom, bridges: int, ports: int) -> list[Bridge]:
     """Bridges that share a room, one after the other each with as many ports as it can get."""
-    made = [Bridge(number, BridgeParams(), SharedState(room=room)) for number in range(bridges)]
+    made = [Bridge(number, BridgeParams(), SharedState(room)) for number in range(bridges)]
     for bridge in made:
         bridge.put_ports([Port(n, f"p{n}", n, True, 1000) for n in range(1, ports + 1)], 0.0)
     return made
@@ -181,10 +182,11 @@ def test_the_room_that_a_port_takes_is_given_back_when_it_goes_or_is_another() -
 
 
 def test_ports_that_open_together_are_one_change_of_the_flood_set() -> None:
-    """Edge ports open at once, and each says so in a BPDU, which need not wait for it."""
+    """Edge ports open together, and each says so in a BPDU, which need not wait for it."""
     edge = PortParams(stp=stp.PortParams(admin_edge=True))
     bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams(), ports={"p*": edge}))
-    effects = bridge.put_ports(Switch(30).ports, 0.0)
+    bridge.put_ports(Switch(30).ports, 0.0)
+    effects = bridge.tick(EDGE_WAIT)
     assert [len(e.ports) for e in effects if isinstance(e, SetFlood)] == [31]
 
 

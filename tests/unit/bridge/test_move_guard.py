@@ -20,6 +20,7 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.fdb import move_guard as guarding
+from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy
 from ofapp.bridge.ports.port import Port
@@ -31,15 +32,23 @@ from tests.unit.bridge.changes import reaction
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 
 
-def make(guard: MoveLimit | None = None, **policies: PortPolicy) -> Bridge:
-    """Ports p1, p2, p3, with policies by name."""
+def make(guard: MoveLimit | None = None, lldp: bool = False, **policies: PortPolicy) -> Bridge:
+    """Ports p1, p2, p3, with policies by name.  lldp: it runs there."""
     params = BridgeParams(
         ports={name: PortParams(policy=policy) for name, policy in policies.items()},
         policies=Policies(mac_move=guard or MoveLimit(3, 10.0, 30.0)),
+        lldp=LldpParams() if lldp else None,
     )
     bridge = Bridge(1, params)
     bridge.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2, 3)], 0.0)
     return bridge
+
+
+def _announcement(chassis: int) -> bytes:
+    """The LLDP frame of a switch: its chassis is a MAC address, its port has a name."""
+    mac = bytes((2, 0, 0, 0, 9, chassis))
+    tlvs = bytes((2, 7, 4)) + mac + bytes((4, 2, 5)) + b"1" + bytes((6, 2, 0, 120, 0, 0))
+    return bytes.fromhex("0180c200000e") + mac + b"\x88\xcc" + tlvs
 
 
 def see(bridge: Bridge, port: int, now: float, mac: int = A, vid: int = 0) -> list[Effect]:
@@ -78,18 +87,39 @@ def bonds(effects: list[Effect]) -> list[tuple[str, Any]]:
 class TestUnnamedBonds:
     def test_two_ports_that_addresses_are_heard_on_in_turn_are_reported_once(self) -> None:
         bridge = make()
-        effects = flap(bridge, (1, 2, 1, 2, 1))
+        flap(bridge, (1, 2, 1, 2, 1))
+        assert bridge.next_wakeup() == 1.4
+        effects = bridge.tick(1.4)
         assert bonds(effects) == [("lag.unnamed", [1, 2])]
         event = next(e for e in effects if isinstance(e, Event) and e.kind == "lag.unnamed")
         assert "lags:" in event.worded(bridge.port_at).message
         assert event.severity is Severity.WARNING
         for step, port in enumerate((1, 2, 1, 2, 1)):
-            assert not bonds(see(bridge, port, 2.0 + step / 10, B))  # once for the two
+            see(bridge, port, 2.0 + step / 10, B)
+            assert not bonds(bridge.tick(2.0 + step / 10))  # once for the two
         assert bonds(bridge.tick(31.5)) == []  # B is still held down
         assert bonds(bridge.tick(40.0)) == [("lag.unnamed.cleared", [1, 2])]
 
+    @pytest.mark.parametrize(("far", "found"), [(1, ["lag.unnamed"]), (2, [])])
+    def test_ports_to_two_neighbours_are_no_bond(self, far: int, found: list[str]) -> None:
+        """LLDP tells them apart: a loop is held down, and no aggregation is suggested."""
+        bridge = make(lldp=True)
+        for port, chassis in ((1, 1), (2, far)):
+            bridge.hear("lldp", [(port, _announcement(chassis))], 0.5)
+        effects = flap(bridge, (1, 2, 1, 2, 1))
+        assert [kind for kind, _ in bonds(bridge.tick(1.4))] == found
+        assert event(effects).kind == "fdb.held"
+
+    def test_a_pair_whose_address_is_released_at_once_is_not_reported(self) -> None:
+        bridge = make()
+        flap(bridge, (1, 2, 1, 2, 1))
+        bridge.release(0, A)
+        assert not bonds(bridge.tick(1.4))
+
     def test_an_address_on_three_ports_is_no_bond(self) -> None:
-        assert not bonds(flap(make(), (1, 2, 3, 1, 2)))
+        bridge = make()
+        flap(bridge, (1, 2, 3, 1, 2))
+        assert not bonds(bridge.tick(1.4))
 
 
 class TestMoves:
@@ -154,11 +184,12 @@ class TestMoves:
         flap(bridge, (1, 2, 1, 2), 2.0)
         assert bridge.learning.counters["held"] == 0
 
-    def test_no_guard(self) -> None:
+    def test_no_guard(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(guarding, "TRACKED", 0)
         bridge = make(MoveLimit(moves=0))
         flap(bridge, (1, 2) * 20)
         assert bridge.learning.counters["moved"] == 39
-        assert bridge.learning.move_guard._tracks == {}
+        assert bridge.learning.counters["move_histories_lost"] == 0
 
     def test_a_guard_that_is_turned_off_forgets(self) -> None:
         bridge = make()
@@ -173,18 +204,19 @@ class TestMoves:
         for mac in range(A, A + 8):
             see(bridge, 1, 1.0, mac)
             see(bridge, 2, 1.0, mac)
-        assert len(bridge.learning.move_guard._tracks) == 4
         assert bridge.learning.counters["move_histories_lost"] == 4
-        see(bridge, 1, 50.0, A)
-        see(bridge, 1, 50.0, B)
-        assert len(bridge.learning.move_guard._tracks) == 2  # those of long ago went
+        for mac in range(A, A + 4):  # those of long ago make room
+            see(bridge, 1, 50.0, mac)
         assert bridge.learning.counters["move_histories_lost"] == 4
+        see(bridge, 1, 50.0, A + 4)
+        assert bridge.learning.counters["move_histories_lost"] == 5
 
 
 class TestHeld:
     def held(self) -> Bridge:
         bridge = make()
         flap(bridge, (1, 2, 1, 2, 1))
+        bridge.tick(1.4)
         return bridge
 
     def test_it_recovers_by_itself(self) -> None:
@@ -246,6 +278,26 @@ class TestHeld:
         assert bridge.learning.counters["hold_refused"] == 2
         kinds = [effect.kind for effect in bridge.tick(40.0) if isinstance(effect, Event)]
         assert kinds == ["fdb.held.cleared", "fdb.held.limit.cleared"]
+
+    def test_one_port_cannot_take_the_guard_from_others(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(guarding, "MAX_HELD", 3)
+        bridge = make(p1=PortPolicy(sticky=True))
+        for mac in range(A, A + 6):
+            see(bridge, 1, 1.0, mac)
+        for mac in range(A, A + 3):  # of another port
+            see(bridge, 2, 1.0, mac)
+        (full,) = see(bridge, 2, 1.0, A + 3)
+        assert isinstance(full, Event)
+        assert (full.kind, full.port) == ("fdb.held.limit", 2)
+        assert full.data == {"limit": 3, "seen": 3}
+        effects = see(bridge, 3, 1.0, A + 4)
+        assert effects[0] == LetGo(0, A)
+        assert HoldDown(0, A + 4, 30, 1, 3) in effects
+        assert see(bridge, 3, 1.0, A + 5) == []  # 2 and 1: no port has less than a share
+        assert [mac for _, mac in bridge.learning.move_guard.held] == [A + 1, A + 2, A + 4]
+        assert bridge.learning.counters["hold_displaced"] == 1
 
     @pytest.mark.parametrize(("hold", "seconds"), [(0.2, 1), (29.5, 30), (1e6, 65535)])
     def test_seconds_fit_a_flow(self, hold: float, seconds: int) -> None:

@@ -15,13 +15,14 @@ from ofapp.bridge.multicast import (
     SetUnregistered,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast.on_bridge import MAX_VLANS
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.multicast.vlans import MAX_VLANS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.bridge.ports.vlan import access
 from ofapp.bridge.stp import BridgeParams as StpParams
 from tests.unit.bridge.changes import changed, changed_port, reaction
+from tests.unit.bridge.multicast.lan import V6, ip
 from tests.unit.bridge.snooping_bridge import (
     GROUP,
     MAC_GROUP,
@@ -36,7 +37,6 @@ from tests.unit.bridge.snooping_bridge import (
     status,
     tagged,
 )
-from tests.unit.multicast.lan import V6, ip
 
 
 class TestRestore:

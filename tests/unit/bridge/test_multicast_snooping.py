@@ -20,8 +20,8 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast.on_bridge import MAX_VLANS
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.multicast.vlans import MAX_VLANS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -32,6 +32,7 @@ from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.bpdu import encode as encode_bpdu
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 from tests.unit.bridge.changes import changed, changed_port
+from tests.unit.bridge.multicast.lan import V4
 from tests.unit.bridge.snooping_bridge import (
     GROUP,
     OWN,
@@ -49,7 +50,6 @@ from tests.unit.bridge.snooping_bridge import (
     tag,
     tagged,
 )
-from tests.unit.multicast.lan import V4
 
 
 class TestPorts:
@@ -368,7 +368,7 @@ class TestVlans:
         assert bridge.hear("snooped", [(1, frame)], 40.0) == [
             SendFrame(frozenset({2, LOCAL_PORT}), frame)
         ]
-        assert snooper(bridge).counters["vlans_refused"] == 2
+        assert snooper(bridge).vlans_refused == 2
         assert MAX_VLANS + 1 not in snooper(bridge).vlans
 
     def test_a_port_that_invents_vlans_harms_nobody_else(self) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.event import PortNumber, Text, following
-from ofapp.bridge.ports.port import Port, PortTable
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, PortNumber, Text, following
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortTable
 from tests.unit.made_event import made_event
 
 
@@ -53,3 +55,10 @@ def test_the_name_is_in_the_data(ports: PortTable) -> None:
     assert event.data == {"a": 2, "port_name": "eth1"}
     assert made_event("stp.x", "m", port=7).worded(ports.get).data == {}
     assert made_event("stp.x", "m").worded(ports.get).data == {}
+
+
+def test_the_bridges_own_port_is_told_from_others_of_its_name() -> None:
+    bridge = Bridge(1, BridgeParams())
+    bridge.set_ports([Port(LOCAL_PORT, "br0", 5, False)], 0.0)
+    effects = bridge.put_port(Port(LOCAL_PORT, "br0", 5, True), 1.0)
+    assert "port br0 (LOCAL) is up" in [each.message for each in effects if isinstance(each, Event)]

@@ -14,7 +14,7 @@ from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.multicast import Family, Params, SetGroup, SetUnregistered, VlanParams
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
-from tests.unit.multicast.lan import TO_EX, V4, V6, ip
+from tests.unit.bridge.multicast.lan import TO_EX, V4, V6, ip
 
 Wire = type[V4] | type[V6]
 Place = tuple[int, int]

@@ -25,6 +25,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.stp.transmit import EDGE_WAIT
 from tests.unit.bridge.changes import changed, changed_port, reaction
 
 A, B = 0x02000000000A, 0x02000000000B
@@ -36,6 +37,7 @@ def make(number: int = 1, **ports: StpPortParams) -> Bridge:
     bridge = Bridge(number, BridgeParams(stp=StpParams(), ports=own))
     local = Port(LOCAL_PORT, f"br{number}", 0x020000000100 + number, True)
     bridge.set_ports([port(1), port(2), local], 0.0)
+    bridge.tick(EDGE_WAIT)
     return bridge
 
 
@@ -82,10 +84,16 @@ class TestPortStates:
             LOCAL_PORT: PortState.FORWARDING,
         }
 
-    def test_an_edge_port_opens_at_once(self) -> None:
+    def test_an_edge_port_opens_when_its_bpdu_could_have_come_back(self) -> None:
         bridge = make(p1=StpPortParams(admin_edge=True))
         assert bridge.relay.states[1] is PortState.FORWARDING
         assert bridge.relay.flood_ports == {1, LOCAL_PORT}
+        bridge.put_port(port(1, up=False), 1.0)
+        effects = bridge.put_port(port(1), 2.0)
+        assert list(frames(effects, 1))
+        assert SetPortState(1, PortState.FORWARDING) not in effects
+        assert bridge.next_wakeup() == 2.0 + EDGE_WAIT
+        assert SetPortState(1, PortState.FORWARDING) in bridge.tick(2.0 + EDGE_WAIT)
 
     def test_a_port_whose_link_comes_back_is_known_to_the_datapath_again(self) -> None:
         bridge = make()
@@ -200,6 +208,7 @@ class TestAdministration:
         effects = bridge.hear("bpdu", [(1, hello)], 2.5)
         assert SetPortState(1, PortState.DISCARDING) in effects
         bridge.carry_out(bridge.stp.recover(1, 3.0), 3.0)
+        bridge.tick(3.0 + EDGE_WAIT)
         assert bridge.relay.states[1] is PortState.FORWARDING
 
 

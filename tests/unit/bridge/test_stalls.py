@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame
@@ -161,3 +163,18 @@ class TestTime:
         clock.pause(30.0)
         clock.resume(31.0)
         assert clock.at(31.5) == pytest.approx(10.5)
+
+
+@given(
+    lost=st.floats(0, 1e9),
+    instant=st.floats(0, 1e6),
+)
+def test_a_timer_is_over_at_the_time_when_it_is_due(lost: float, instant: float) -> None:
+    """Also where the sum of both is rounded down: else its loop turns without doing anything."""
+    clock = PausableTime()
+    clock.pause(0.0)
+    clock.resume(lost)
+    due = clock.due(instant)
+    assert due is not None
+    assert clock.at(due) >= instant
+    assert due == pytest.approx(instant + lost, abs=1e-6)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import Mirror, Policies, PortPolicy
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, access, blocks, spoken, trunk
+from ofapp.bridge.relay.policies import PortPolicies
 
 vids = st.frozensets(st.integers(1, 4094), max_size=60) | st.builds(
     lambda first, size: frozenset(range(first, min(first + size, 4095))),

@@ -23,7 +23,7 @@ def test_rules_and_hits_of_all_bridges(live_ofapp: Run) -> None:
     assert (said.status, said.err) == (0, "")
     rows = [line.split() for line in said.lines]
     assert rows[0] == ["BRIDGE", "ACL", "#", "RULE", "ACTION", "PACKETS", "BYTES"]
-    copied = ["drop,", "to", "gone", "(away)"]
+    copied = ["drop,", "to", "gone", "(absent)"]
     assert rows[1] == ["br0", "guests", "1", "dhcp", *copied, "1", "100"]
     assert rows[2] == ["br0", "guests", "2", "arp", "allow", "50/s", "2", "200"]
     assert rows[4] == ["br0", "guests", "4", "implicit-drop", "drop", "4", "400"]
@@ -49,4 +49,7 @@ def test_json_is_what_the_api_tells(live_ofapp: Run) -> None:
 
 def test_no_lists_and_no_bridge(live_ofapp: Run) -> None:
     assert len(live_ofapp("acl", "show", "br1").lines) == 1
-    assert live_ofapp("acl", "show", "br9").err == "ofapp: there is no bridge br9\n"
+    assert (
+        live_ofapp("acl", "show", "br9").err
+        == "ofapp: there is no bridge br9; there are: br0, br1\n"
+    )

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, TextIO
 
 import click
 import httpx
@@ -18,9 +19,14 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from ofapp.api.changes import nested
 from ofapp.cli import output
 from ofapp.cli.app import COMMANDS, app, load
+from ofapp.cli.arguments import ACCESS
 from ofapp.cli.commands import ports
+from ofapp.cli.groups import summary
+from ofapp.cli.parameters import ELSEWHERE
+from ofapp.config.port import PortSection
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, mac
 from tests.unit.cli.conftest import Run
@@ -33,8 +39,8 @@ def test_bridges(live_ofapp: Run) -> None:
     said = live_ofapp("bridge", "show")
     assert [line.split() for line in said.lines] == [
         ["BRIDGE", "DATAPATH", "ID", "STATE", "LEARNED", "STATIC", "PEER"],
-        ["br0", DPID, "away", "60", "1", "-"],
-        ["br1", FULL, "away", "1", "0", "-"],
+        ["br0", DPID, "disconnected", "60", "1", "-"],
+        ["br1", FULL, "disconnected", "1", "0", "-"],
     ]
     (bridge,) = json.loads(live_ofapp("bridge", "show", "br1", "-j").out)
     assert bridge["datapath_id"] == FULL
@@ -45,7 +51,7 @@ def test_a_bridge_that_was_made_again(ofapp: Run, monkeypatch: pytest.MonkeyPatc
     with live.served("remade") as url:
         monkeypatch.setenv("OFAPP_API", url)
         assert [line.split()[:6] for line in ofapp("bridge", "show").lines[1:]] == [
-            [DPID, "(was", "br0)", DPID, "away", "1h01m"],
+            [DPID, "(was", "br0)", DPID, "disconnected", "1h01m"],
             ["br0", FULL, "ready", "0", "0", "192.0.2.7:4711"],
         ]
         assert ofapp("fdb", "show", "br0").status == 0
@@ -54,7 +60,8 @@ def test_a_bridge_that_was_made_again(ofapp: Run, monkeypatch: pytest.MonkeyPatc
         assert refused.err.startswith("ofapp: the switch of bridge br0 is connected")
         assert ofapp("bridge", "forget", "br0").out == f"forgot {DPID}\n"
         assert [line.split()[1] for line in ofapp("bridge", "show").lines[1:]] == [FULL]
-        assert ofapp("bridge", "forget", DPID).err == f"ofapp: there is no bridge {DPID}\n"
+        missing = f"ofapp: there is no bridge {DPID}; there are: br0\n"
+        assert ofapp("bridge", "forget", DPID).err == missing
 
 
 def test_ports(live_ofapp: Run) -> None:
@@ -82,7 +89,7 @@ def test_ports(live_ofapp: Run) -> None:
 def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
     """All that the core declares is an option; a word says None where that is a value."""
 
-    def settings() -> object:
+    def settings() -> Any:
         return httpx.get(f"{url}/v1/bridges/{DPID}/ports/eth1").json()["settings"]
 
     options = ["--isolated", "--no-flood", "--fdb-max-learned=7", "--over-limit", "drop"]
@@ -92,6 +99,12 @@ def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
     assert settings() == expected | {"storm": {"broadcast": 9}}
     own_ofapp("port", "set", "br0", "eth1", "--no-isolated", "--fdb-max-learned", "none")
     assert settings() == {"flood": False, "over_limit": "drop", "storm": {"broadcast": 9}}
+    own_ofapp("port", "set", "br0", "eth1", "fdb_max_learned=8", "community=2")
+    assert (settings()["fdb_max_learned"], settings()["community"]) == (8, 2)
+    assert (
+        own_ofapp("port", "set", "br0", "eth1", "community=none", "fdb_max_learned=null").err == ""
+    )
+    assert not {"fdb_max_learned", "community"} & settings().keys()
     for wrong in (["--over-limit", "burn"], ["--fdb-max-learned", "x"], []):
         assert own_ofapp("port", "set", "br0", "eth1", *wrong).status == 2
 
@@ -129,12 +142,17 @@ def test_a_port_may_be_called_anything(ofapp: Run, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("fdb show --vlan abc", "--vlan: 'abc' is not a valid int"),
+        ("fdb show --vlan abc", "--vlan: 'abc' is not a whole number"),
         ("fdb show --watch 0", "--watch: 0.0 is not in the range x>=1."),
         ("token create x --role god", "--role: 'god' is not one of 'viewer', 'operator', 'admin'."),
-        ("stp set br0 --priority x", "--priority: 'x' is not a valid int."),
-        ("port set br0 eth1 --fdb-max-learned x", "--fdb-max-learned: x: neither a number nor no"),
+        ("fdb show --watch x", "--watch: 'x' is not a number"),
+        ("stp set br0 --priority x", "--priority: 'x' is not a whole number"),
+        ("port set br0 eth1 --fdb-max-learned x", "--fdb-max-learned: x: must be a whole number"),
+        ("port set br0 eth1 --rate-out 10M", "--rate-out: 10M: must be a whole number from 64 to"),
+        ("port set br0 eth1 lldp.one_way=hold", "lldp.one_way is set by another command: see `of"),
+        ("config diff x", "[A]: 'x' is neither a version nor `disk`: see `ofapp config history`"),
         ("token create", "Missing argument 'NAME'."),
+        ("bench paper", "Missing argument 'PAPER'. Choose from: yu, varis, ibm, freebsd"),
         ("port set br0 eth1 storm={", "storm={: not YAML at column 8: expected the node content"),
     ],
 )
@@ -146,6 +164,76 @@ def test_a_wrong_command_line_is_reported_in_two_lines(
     assert (ended.status, ended.out) == (2, "")
     assert usage.startswith(f"Usage: ofapp {' '.join(arguments.split()[:2])}")
     assert refusal.startswith(f"ofapp: {said}")
+
+
+def test_a_rate_that_is_no_number_is_refused_with_its_unit(live_ofapp: Run) -> None:
+    said = live_ofapp("port", "set", "br0", "eth1", "rate_out=10M").err
+    wanted = 'rate_out: must be a whole number from 64 to 100000000 kbit/s, not "10M"'
+    assert said == f"ofapp: {wanted}\n"
+
+
+def test_each_section_of_a_port_has_a_command_that_sets_it(ofapp: Run) -> None:
+    assert {*nested(PortSection)} - {"vlan", "storm"} == ELSEWHERE.keys()
+    for command in ELSEWHERE.values():
+        assert ofapp(*command.split(), "--help").out.startswith(f"Usage: ofapp {command}")
+
+
+@pytest.mark.parametrize(
+    ("group", "option"),
+    [
+        ("auth", "--authentication=dot1x"),
+        ("lldp", "--one-way=hold"),
+        ("loop-protect", "--on"),
+        ("stp", "--admin-edge"),
+    ],
+)
+def test_what_has_no_effect_while_its_protocol_is_off_is_named_with_the_way_on(
+    own_ofapp: Run, group: str, option: str
+) -> None:
+    said = own_ofapp(group, "set-port", "br0", "eth1", option).err
+    found = re.fullmatch(
+        "ofapp: it is set, and has no effect yet: `ofapp (.*)` turns .* on\n", said
+    )
+    assert found is not None, said
+    assert own_ofapp(*found[1].split()).err == ""
+    assert own_ofapp(group, "set-port", "br0", "eth1", option).err == ""
+    assert own_ofapp(group, "set", "br0", "--off").err == ""
+
+
+def test_a_protocol_is_not_turned_on_to_turn_off_a_port(own_ofapp: Run) -> None:
+    for group, option in (("auth", "--authentication=off"), ("loop-protect", "--off")):
+        said = own_ofapp(group, "set-port", "br0", "eth1", option)
+        assert (said.status, said.err) == (0, "")
+
+
+def test_a_controlled_port_without_hosts_is_not_an_empty_table(own_ofapp: Run) -> None:
+    own_ofapp("auth", "set", "br0", "--on")
+    said = own_ofapp("auth", "show", "br0").out
+    found = re.search("`ofapp (auth set-port) BRIDGE PORT (.*)` controls a port", said)
+    assert found is not None, said
+    assert own_ofapp(*found[1].split(), "br0", "eth1", *found[2].split()).err == ""
+    assert own_ofapp("auth", "show", "br0").out == "No host has tried on 1 controlled port.\n"
+    assert "eth1" in own_ofapp("auth", "show", "br0", "--statistics").out
+
+
+def test_multicast_parameters_have_no_effect_while_snooping_is_off(own_ofapp: Run) -> None:
+    assert own_ofapp("multicast", "set", "br0", "mcast_snooping=false").err == ""
+    for given in (("mcast_querier=true",), ("--port", "eth1", "mcast_router=1")):
+        said = own_ofapp("multicast", "set", "br0", *given).err
+        remedy = "`ofapp multicast set br0 mcast_snooping=true` turns snooping on"
+        assert said == f"ofapp: it is set, and has no effect yet: {remedy}\n"
+    assert own_ofapp("multicast", "set", "br0", "mcast_snooping=true").err == ""
+    assert own_ofapp("multicast", "set", "br0", "mcast_querier=false").err == ""
+
+
+def test_the_policy_of_ports_is_shown_where_a_port_has_one(own_ofapp: Run) -> None:
+    assert "POLICY" not in own_ofapp("port", "show", "br0").out
+    given = "isolated=true", "rate_in=2000", "qos_trust=none", "priority=5"
+    assert own_ofapp("port", "set", "br0", "eth1", *given).err == ""
+    header, eth1, eth2, *_ = own_ofapp("port", "show", "br0").lines
+    assert header.endswith("POLICY")
+    assert eth1.endswith("isolated, rate_in 2000 kbit/s, qos_trust none, priority 5")
+    assert eth2.endswith("-")
 
 
 def test_a_controller_that_does_not_answer_is_reported_without_the_words_of_libraries(
@@ -168,7 +256,7 @@ def test_events(live_ofapp: Run) -> None:
     said = live_ofapp("events")
     assert len(said.lines) == 16
     assert said.lines[0].split()[0] == "1"
-    assert said.lines[0].endswith(f"{DPID} info port.added: port br0 was added")
+    assert said.lines[0].endswith(f"{DPID} info port.added: port br0 (LOCAL) was added")
     (last,) = map(json.loads, live_ofapp("events", "--since", "15", "-j").lines)
     assert (last["number"], last["kind"]) == (16, "port.up")
 
@@ -182,6 +270,38 @@ def test_events_since_a_time_and_of_a_kind(live_ofapp: Run) -> None:
     assert 0 < len(ups) < len(live_ofapp("events", "--kind", "port.").lines)
     assert all(" port.up: " in line for line in ups)
     assert live_ofapp("events", "--since", "yesterday").status == 2
+
+
+def test_events_of_a_bridge_and_severity(live_ofapp: Run) -> None:
+    everything = live_ofapp("events").lines
+    of_one = live_ofapp("events", "--bridge", "br1").lines
+    assert of_one == [line for line in everything if FULL in line]
+    assert 0 < len(of_one) < len(everything)
+    assert live_ofapp("events", "--severity", "info").lines == everything
+    assert live_ofapp("events", "--severity", "error").lines == []
+    refused = live_ofapp("events", "--bridge", "br9")
+    assert (refused.status, refused.err) == (
+        1,
+        "ofapp: there is no bridge br9; there are: br0, br1\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("port.upp", "port.upp: did you mean port.up?"),
+        ("port.,stpp", "stpp: did you mean stp?"),
+        ("nope", "nope: `ofapp events --kinds` explains all"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--follow", "--kinds"])
+def test_a_kind_of_events_that_does_not_exist_is_an_error(
+    live_ofapp: Run, kind: str, said: str, option: str
+) -> None:
+    refused = live_ofapp("events", option, "--kind", kind)
+    expected = (1, "", f"ofapp: there is no kind of events {said}\n")
+    assert (refused.status, refused.out, refused.err) == expected
+    assert live_ofapp("events", "--severity", "bad").status == 2
 
 
 def test_events_are_followed(url: str, own_ofapp: Run) -> None:
@@ -245,18 +365,28 @@ def commands(
 def test_all_that_a_command_says_of_itself_is_in_its_help(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Square brackets, say, are markup to who prints it."""
+    """Square brackets, say, are markup to who prints it; options for the controller are in the
+    help of `ofapp` itself, and in one line of each command."""
     monkeypatch.setenv("COLUMNS", "1000")
     runner, lost = CliRunner(), []
     for path, command in commands(get_command(app)):
         if path == ("run",):
             continue
-        shown = set(re.split(r"[\s│]+", runner.invoke(app, [*path, "--help"]).output))
-        texts = [command.help, *(getattr(option, "help", None) for option in command.params)]
+        output = runner.invoke(app, [*path, "--help"]).output
+        shown = {*output.split(), *re.sub(r"-\n +", "-", output).split()}
+        own = [option for option in command.params if option.name not in ACCESS]
+        texts = [command.help, *(getattr(option, "help", None) for option in own)]
         lost += [
             (path, word) for text in texts for word in (text or "").split() if word not in shown
         ]
     assert not lost
+    whole = runner.invoke(app, ["--help"]).output
+    for name in ("--api URL", "--api-token-file FILE", "--api-ca FILE", "--api-cert FILE"):
+        assert name in whole
+    (line,) = [
+        one for one in runner.invoke(app, ["fdb", "show", "-h"]).output.splitlines() if "api" in one
+    ]
+    assert line.split()[:2] == ["--api", "..."]
 
 
 # What can go wrong with any command
@@ -303,6 +433,13 @@ def test_a_wrong_command_line(ofapp: Run) -> None:
     assert ofapp("fdb", "show", "--vlan", "x").status == 2
 
 
+@pytest.mark.parametrize("group", ["", "host"])
+def test_a_group_without_a_command_shows_its_help(ofapp: Run, group: str) -> None:
+    said = ofapp(*group.split())
+    assert (said.status, said.out) == (2, "")
+    assert said.err == ofapp(*group.split(), "--help").out
+
+
 def test_version(ofapp: Run) -> None:
     assert ofapp("--version").out.startswith("ofapp 0")
 
@@ -329,36 +466,69 @@ def test_help_names_the_launcher() -> None:
     assert "run" in python_m("--help").stdout
 
 
-def test_a_closed_pipe_is_no_error(shared_url: str) -> None:
-    command = f"{sys.executable} -m ofapp fdb show --api {shared_url} | true"
+@pytest.mark.parametrize("command", ["fdb show", "--version", "docs"])
+def test_a_closed_pipe_is_no_error(shared_url: str, command: str) -> None:
+    """A shell's status of a program that SIGPIPE ends, and no word."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as pipe:
+        assert _output_to(pipe, shared_url, command) == (141, "")
+
+
+@pytest.mark.parametrize("command", ["fdb show", "fdb show -j", "--version", "fdb --help", "docs"])
+def test_a_full_disk_is_one_sentence(shared_url: str, command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        said = "ofapp: cannot write the output: No space left on device\n"
+        assert _output_to(full, shared_url, command) == (1, said)
+
+
+def _output_to(file: TextIO, url: str, command: str) -> tuple[int, str]:
+    """Exit status and errors of a command with this file as its output."""
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, env=ENVIRONMENT, check=False
+        [sys.executable, "-m", "ofapp", *command.split()],
+        stdout=file,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**ENVIRONMENT, "OFAPP_API": url},
+        check=False,
     )
-    assert done.stderr == ""
+    return done.returncode, done.stderr
 
 
-def test_a_command_imports_only_what_it_needs() -> None:
+SERVER = frozenset({"os_ken", "eventlet", "flask", "httpx", "urllib3"})
+MODEL = frozenset({"pydantic", "yaml", "ofapp.config"})
+TEXT = frozenset({"rich", "markdown_it"})
+CLIENT = frozenset({"http.client", "ofapp.common.http_client"})
+PARAMS = frozenset({"ofapp.bridge.params.params"})
+
+
+@pytest.mark.parametrize(
+    ("command", "heavy"),
+    [
+        ("fdb show", SERVER | MODEL | TEXT | PARAMS),
+        ("port set br0 eth1 --isolated", SERVER | MODEL | TEXT),
+        ("--help", SERVER | MODEL | TEXT | PARAMS | CLIENT | {"ofapp.cli.commands"}),
+        ("docs", SERVER | MODEL | PARAMS | CLIENT),
+        ("config schema", SERVER | TEXT | CLIENT),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(command: str, heavy: frozenset[str]) -> None:
     """Each of these takes longer to load than the command takes to ask its question."""
-    command = [
-        sys.executable,
-        "-X",
-        "importtime",
-        "-m",
-        "ofapp",
-        "fdb",
-        "show",
-        "--api",
-        "http://127.0.0.1:1",
-    ]
-    said = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    words = [sys.executable, "-X", "importtime", "-m", "ofapp", *command.split()]
+    environment = {**ENVIRONMENT, "OFAPP_API": "http://127.0.0.1:1"}
+    said = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
     imported = {line.rpartition("|")[2].strip() for line in said.stderr.splitlines()}
-    assert "ofapp.common.http_client" in imported
-    heavy = {"os_ken", "eventlet", "flask", "pydantic", "rich", "yaml", "httpx", "urllib3"}
-    assert not imported & {*heavy, "ofapp.bridge.params.params"}
+    assert "ofapp.cli.app" in imported
+    assert not imported & heavy
 
 
 def test_every_command_is_imported_by_its_name() -> None:
     assert all(load(name).name == name for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_ofapp_says_what_the_command_says(name: str) -> None:
+    assert summary(load(name)) == COMMANDS[name].summary
 
 
 def test_what_ports_have_counted(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,7 +559,8 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
             "tx_errors": None,
         }
         port = {"name": "eth1", "number": 1, "state": "forwarding", "speed_mbps": 1000}
-        return {"ports": [{**port, "lag": None, "link_changes": 3, "counters": counters}]}
+        held = {"held_back": {"rate_in": 7, "rate_out": 0}, "held_back_age": 12.3}
+        return {"ports": [{**port, **held, "lag": None, "link_changes": 3, "counters": counters}]}
 
     monkeypatch.setattr(output, "time", SimpleNamespace(sleep=sleep))
     monkeypatch.setattr(ports, "time", SimpleNamespace(monotonic=lambda: clock.now))
@@ -397,7 +568,8 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports.Client, "get", answer)
     said = ofapp("port", "show", "-s", "--watch", "2")
     assert said.status == 130
-    totals, rates = (line.split() for line in said.lines if "eth1" in line)
+    assert said.lines.count("br0 eth1: frames above limits: rate_in 7, as of 12 s ago") == 2
+    totals, rates = (line.split() for line in said.lines if "eth1 " in line)
     assert totals == ["br0", "eth1", "1000", *["1000"] * 4, "1000/-", "1000/1000"]
     assert rates == ["br0", "eth1", "1000", *["50"] * 4, "50/-", "50/50"]
     assert "RX-PPS" in said.out

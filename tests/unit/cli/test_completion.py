@@ -31,9 +31,17 @@ printf '%%s\\n' "${COMPREPLY[@]}"
         ("ofapp stp set br0 --hello", ["--hello-time"]),
         ("ofapp lag set br0 lag0 --hash layer3", ["layer3+4"]),
         ("ofapp port set br0 eth1 --isol", ["--isolated"]),
+        ("ofapp fdb show b", ["br0", "br1"]),
+        ("ofapp events --bridge b", ["br0", "br1"]),
+        ("ofapp port set br0 eth", ["eth1", "eth2", "eth3"]),
+        ("ofapp fdb show --port eth", ["eth1", "eth2", "eth3"]),
+        ("ofapp fdb del br1 5", ["52-54-00-00-00-01"]),
+        ("ofapp events --kind port.up,stp.root", ["port.up,stp.root", "port.up,stp.root-guard"]),
+        ("ofapp fdb show --api http://127.0.0.1:1 b", []),
     ],
 )
-def test_bash_completes(ofapp: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:
+def test_bash_completes(live_ofapp: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:
+    ofapp = live_ofapp
     script = tmp_path / "ofapp.bash"
     script.write_text(ofapp("completion", "bash").out)
     command = tmp_path / "ofapp"

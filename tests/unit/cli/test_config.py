@@ -9,7 +9,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ofapp.cli.commands.config import _item_line, _lines
+from ofapp.cli.commands.config import _lines
+from ofapp.cli.config_changes import item_line
 from ofapp.config import parse_config
 from tests.unit.api.network import DPID
 from tests.unit.cli.conftest import Run
@@ -77,10 +78,24 @@ def test_reload_tells_what_it_does(own_ofapp: Run) -> None:
     assert refused.status == 1
     assert "ofapp config reload --force" in refused.err
     done = own_ofapp("config", "reload", "--force")
-    assert done.lines[0] == "br0 (0000000000000001): its switch is away"
+    assert done.lines[0] == "br0 (0000000000000001): its switch is disconnected"
     assert own_ofapp("config", "reload").out == "nothing has changed\n"
     answer = json.loads(own_ofapp("config", "reload", "-j").out)
     assert (answer["bridges"], answer["restart"]) == ([], [])
+
+
+def test_a_plan_of_another_file_is_told_as_a_dry_run_is(live_ofapp: Run, tmp_path: Path) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_text("bridges: {br1: {fdb_max_learned: 2}}\n")
+    said = live_ofapp("config", "plan", str(file))
+    assert said.status == 0
+    assert "  fdb_max_learned: 1 -> 2" in said.lines
+    assert said.lines[-1].startswith("would be: br0, br1: ")
+    assert live_ofapp("config", "show", "--bridge", "br1").out.count("fdb_max_learned: 1") == 1
+    file.write_text("colour: red\n")
+    refused = live_ofapp("config", "plan", str(file))
+    assert refused.status == 1
+    assert "other.yaml:1:1: colour: there is no such key" in refused.err
 
 
 def test_an_item_of_a_plan_is_one_line() -> None:
@@ -89,9 +104,9 @@ def test_an_item_of_a_plan_is_one_line() -> None:
         "changes": ["VLAN 10 -> 20", "isolated no -> yes"],
         "sent": {"flows": 4, "groups": 0, "meters": 1},
     }
-    assert _item_line(item) == "port eth1: VLAN 10 -> 20, isolated no -> yes (4 flows, 1 meter)"
+    assert item_line(item) == "port eth1: VLAN 10 -> 20, isolated no -> yes (4 flows, 1 meter)"
     affected = {"item": "port eth2", "changes": [], "sent": {"flows": 1, "groups": 0, "meters": 0}}
-    assert _item_line(affected) == "port eth2 (1 flow)"
+    assert item_line(affected) == "port eth2 (1 flow)"
 
 
 def test_push_without_a_cluster_says_what_to_do_instead(live_ofapp: Run, tmp_path: Path) -> None:

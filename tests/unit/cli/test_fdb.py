@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import httpx
 import pytest
 
 from ofapp.cli import client as cli_client
+from tests.support.waiting import wait_for
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, mac
 from tests.unit.cli.conftest import Run, Said
@@ -102,9 +107,7 @@ def test_add_and_del(own_ofapp: Run) -> None:
     add = ["fdb", "add", "br0", mac(99), "--port", "eth2", "--vlan", "5"]
     assert own_ofapp(*add) == Said(0, "", "")
     assert macs(own_ofapp("fdb", "show", "br0", "--type", "static")) == [mac(99), STATIC]
-    before_0_3 = own_ofapp("fdb", "del", mac(99), "--vlan", "5", "br0")
-    assert (before_0_3.status, before_0_3.out) == (0, "")
-    assert "BRIDGE comes before MAC" in before_0_3.err
+    assert own_ofapp("fdb", "del", "br0", mac(99), "--vlan", "5") == Said(0, "", "")
     assert macs(own_ofapp("fdb", "show", "br0", "--type", "static")) == [STATIC]
 
 
@@ -172,3 +175,36 @@ def test_held_and_release(ofapp: Run, guarded_url: str, monkeypatch: pytest.Monk
     assert "is not held down" in ofapp(*release).err
     (left,) = json.loads(ofapp("fdb", "held", "br0", "-j").out)
     assert (left["mac"], left["bridge"]) == (mac(1), "br0")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_changes_are_followed(url: str, own_ofapp: Run, tmp_path: Path, as_json: bool) -> None:
+    """Addresses that are flushed, and learned again by a request; the log does not keep them."""
+    out = tmp_path / "out"
+    options = ["-j"] if as_json else []
+    command = [sys.executable, "-u", "-m", "ofapp", "fdb", "monitor", "br1", "--api", url, *options]
+    with out.open("w") as file, subprocess.Popen(command, stdout=file) as process:
+        try:
+            wait_for(lambda: _has_both(out), "both", tick=lambda: _change(url, own_ofapp))
+        finally:
+            process.terminate()
+    lines = out.read_text().splitlines()
+    if as_json:
+        events = [json.loads(line) for line in lines]
+        (learned, *_) = (event for event in events if event["kind"] == "fdb.learned")
+        assert learned["data"] == {"mac": mac(99), "vlan": 0, "port_name": "eth1"}
+    else:
+        assert any(line.endswith(f"br1  {mac(99)} learned on port eth1 (1)") for line in lines)
+        assert any(line.endswith("br1  1 address flushed from port eth1 (1)") for line in lines)
+    kept = {event["kind"] for event in httpx.get(f"{url}/v1/events").json()["events"]}
+    assert not {"fdb.learned", "fdb.flushed"} & kept
+
+
+def _has_both(out: Path) -> bool:
+    return all(word in out.read_text() for word in ("learned", "flushed"))
+
+
+def _change(url: str, ofapp: Run) -> None:
+    assert ofapp("fdb", "flush", "br1").status == 0
+    body = {"mac": mac(99), "port": 1}
+    assert httpx.put(f"{url}/simpleswitch/mactable/{FULL}", json=body).status_code == 200

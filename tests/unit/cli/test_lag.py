@@ -33,7 +33,7 @@ def test_show_says_why_a_member_is_not_in_use(lag: Run) -> None:
         ["br0", "lag0", "up", "eth1", "distributing"],
         ["br0", "lag0", "up", "eth2", "distributing"],
         ["br0", "lag1", "up", "eth3", "distributing"],
-        ["br0", "lag1", "up", "eth9", "away"],
+        ["br0", "lag1", "up", "eth9", "absent"],
     ]
     assert rows[3].endswith("There is no such port.")
     assert len(lag("show", "br0", "lag1").lines) == 3
@@ -42,7 +42,7 @@ def test_show_says_why_a_member_is_not_in_use(lag: Run) -> None:
         "ofapp: lag0 is an aggregation and no bridge: give its bridge as well,"
         " `ofapp lag show br0 lag0`\n"
     )
-    assert lag("show", "lag7").err == "ofapp: there is no bridge lag7\n"
+    assert lag("show", "lag7").err == "ofapp: there is no bridge lag7; there are: br0, br1\n"
     assert lag("show", "br1").lines == [
         "There is no aggregation on bridge br1; `lags:` in the configuration file makes one."
     ]

@@ -10,7 +10,7 @@ import typer
 from ofapp.bench import BenchError
 from ofapp.cli import reversible
 from ofapp.cli.client import ApiError
-from ofapp.cli.commands import bench
+from ofapp.cli.commands.bench import options
 from ofapp.cli.commands.deploy import work as deploy_work
 from ofapp.host_setup import watch
 from ofapp.host_setup.checks import Problem
@@ -22,7 +22,7 @@ SHOWN = r"eth0\n2026 all is well\x1b[2J"
 
 def test_what_deploy_says(capsys: pytest.CaptureFixture[str]) -> None:
     reversible.report(f"{EVIL}: done")
-    deploy_work._print_problems((Problem(f"{EVIL} is gone", "bring it back"),))
+    deploy_work.print_problems((Problem(f"{EVIL} is gone", "bring it back"),))
     output = capsys.readouterr()
     assert output.out == f"{SHOWN}: done\n"
     assert output.err == f"ofapp: error: {SHOWN} is gone: bring it back\n"
@@ -40,7 +40,7 @@ def test_what_deploy_shows_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_the_watcher_logs(capsys: pytest.CaptureFixture[str]) -> None:
-    watch._log(f"putting {EVIL} back")
+    watch.log(f"putting {EVIL} back")
     first, second = capsys.readouterr().out.splitlines()
     assert second == r"  2026 all is well\x1b[2J back", "no line begins as one of the log's does"
     assert first.endswith(" putting eth0")
@@ -48,5 +48,5 @@ def test_what_the_watcher_logs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_bench_ends_with(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit):
-        bench._fail(BenchError(f"no interface {EVIL}"))
+        options.fail(BenchError(f"no interface {EVIL}"))
     assert capsys.readouterr().err == f"Error: no interface {SHOWN}\n"

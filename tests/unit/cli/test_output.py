@@ -49,6 +49,45 @@ def test_a_list_that_is_too_long_for_the_terminal_goes_on_below(
     assert more.split() == ["5,6"]
 
 
+STATES = [["absent", "disconnected 3m"], ["br1", "ready"], ["br2", "discarding (lag0)"]]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "variables", "coloured"),
+    [
+        (True, {}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+        (False, {}, False),
+    ],
+)
+def test_states_have_colours_on_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    terminal: bool,
+    variables: dict[str, str],
+    coloured: bool,
+) -> None:
+    """What is bad is red, what needs a look yellow; a name that says so has no colour."""
+    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    print_table(["BRIDGE", "STATE"], STATES)
+    output.say("gone", colour=output.severity_colour("error"))
+    _, absent, ready, closed, gone = capsys.readouterr().out.splitlines()
+    assert ready == "br1     ready"
+    if coloured:
+        assert absent == "absent  \x1b[31mdisconnected 3m  \x1b[0m"
+        assert closed == "br2     \x1b[33mdiscarding (lag0)\x1b[0m"
+        assert gone == "\x1b[31mgone\x1b[0m"
+    else:
+        assert (absent, closed) == ("absent  disconnected 3m", "br2     discarding (lag0)")
+        assert gone == "gone"
+
+
 @pytest.mark.parametrize(
     ("number", "text"),
     [

@@ -15,7 +15,7 @@ def test_top_shows_bridges_and_ends_when_reported(live_ofapp: Run) -> None:
     assert looks[0].startswith("2 bridges, 0 of them connected")
     assert "of a processor" in looks[1]
     rows = [line.split() for line in said.lines if line.startswith("br0")]
-    assert [row[:4] for row in rows] == [["br0", "away", "4", "62"]] * 2
+    assert [row[:4] for row in rows] == [["br0", "disconnected", "4", "62"]] * 2
 
 
 METRICS = """

@@ -31,9 +31,9 @@ def test_show_lists_links_and_neighbours(url: str, ofapp: Run) -> None:
 def test_a_link_of_a_switch_that_is_away_is_shown_so(ofapp: Run) -> None:
     with live.served("half") as url:
         lines = ofapp("topology", "show", "--api", url).lines
-        assert " ".join(lines[1].split()) == "br1 eth1 away br2 eth1 root forwarding stp"
+        assert " ".join(lines[1].split()) == "br1 eth1 disconnected br2 eth1 root forwarding stp"
         shown = ofapp("stp", "show", "br1", "--api", url).lines
-        assert "its switch is away" in shown[0]
+        assert "its switch is disconnected" in shown[0]
         assert not any("forwarding" in line for line in shown)
         assert (
             ofapp("bridge", "forget", "--absent", "--api", url).out == "forgot 0000000000000001\n"

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd.etcd import Changes, UnreachableError
+from ofapp.controller.cluster.etcd.etcd import UnreachableError, WatchResponse
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from tests.support.etcd_nodes import EtcdNodes
 from tests.support.waiting import wait_for
@@ -21,7 +21,7 @@ def gateway(real_etcd: EtcdNodes) -> Iterator[Gateway]:
 
 
 def test_all_is_reported_before_it_returns(gateway: Gateway) -> None:
-    batches: list[Changes] = []
+    batches: list[WatchResponse] = []
     gateway.watch("/catch/", batches.append)
     gateway.put("/catch/a", b"1")
     wait_for(lambda: any(each.changes for each in batches), "the first change", sleep=hub.sleep)
@@ -38,7 +38,7 @@ def test_all_is_reported_before_it_returns(gateway: Gateway) -> None:
 def test_a_handler_is_not_stopped_half_way(gateway: Gateway) -> None:
     begun, go_on, ended = hub.Event(), hub.Event(), []
 
-    def slow(changes: Changes) -> None:
+    def slow(changes: WatchResponse) -> None:
         begun.set()
         go_on.wait(10)
         ended.append(changes)
@@ -46,7 +46,8 @@ def test_a_handler_is_not_stopped_half_way(gateway: Gateway) -> None:
     gateway.watch("/slow/", slow)
     assert begun.wait(10)
     caught_up = hub.spawn(gateway.catch_up)
-    hub.sleep(0.05)  # in which the handler could be stopped
+    for _ in range(20):
+        hub.sleep(0)  # the handler could be stopped
     go_on.set()
     caught_up.wait()
     assert [each.whole for each in ended] == [True, True]

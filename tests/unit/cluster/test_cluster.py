@@ -14,14 +14,15 @@ from ofapp.common import hub
 from ofapp.controller.cluster import cluster as module
 from ofapp.controller.cluster import takeover
 from ofapp.controller.cluster.cluster import Cluster, Membership
-from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.election import Election
+from ofapp.controller.cluster.election.ownership import Claim, Claims
 from ofapp.controller.cluster.election.placement import Line
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.guard import GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.cluster.peers.surface import Place, Surface
+from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.cluster.peers.surface import PeerListener, Surface
 from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.cluster.takeover import Takeovers
 from ofapp.openflow.wire.requests import RequestError
@@ -83,7 +84,7 @@ class World:
         history = History(etcd, keys, emit)
         self.cluster = Cluster(history, Membership(keys, "a", 2), state, emit)
         self.service = Service()
-        self.cluster._switches.service = self.service
+        self.cluster.switches.service = self.service
         self.cluster.claims.on_change(self.cluster._handle)
         self.cluster.claims.start()
         self.cluster.lease_keeper.turn()
@@ -268,7 +269,7 @@ def test_a_claim_from_before_the_fabrics_changed_is_released(world: World) -> No
     claim = cluster.claims.claim(FABRIC[1], cluster.lease_keeper.held.number, "a", "as a bridge")
     assert claim is not None
     ready: Any = SimpleNamespace(ready=True, foreign=False, changed=hub.Event())
-    cluster._switches.waiting[FABRIC[1]] = ready
+    cluster.switches.waiting[FABRIC[1]] = ready
     cluster._release(claim)
     assert cluster.claims.of(FABRIC[1]) is None
 
@@ -346,7 +347,7 @@ def test_only_who_reaches_all_switches_asks_for_a_fabric(world: World) -> None:
     ready: Any = SimpleNamespace(ready=True, foreign=False, changed=hub.Event())
     for switch in FABRIC:
         assert cluster.could_serve() == []
-        cluster._switches.waiting[switch] = ready
+        cluster.switches.waiting[switch] = ready
     assert cluster.could_serve() == [claim]
 
 
@@ -392,10 +393,26 @@ def test_a_switch_that_is_away_is_not_waited_for_long(monkeypatch: pytest.Monkey
     assert documents.taken == [5]
 
 
+def test_a_takeover_takes_the_lease_and_a_turn(world: World) -> None:
+    """Of a member that dies; without another member there is none."""
+    members = world.cluster.members
+    members.start()
+    assert world.cluster.takeover is None
+    client = world.etcd.client()
+    other = Members(client, Keys("test").root, "b", lambda _, event: None)
+    other.start()
+    other.register(client.grant(60).number, "1.0")
+    wait_for(lambda: members.get("b") is not None, "the other member", sleep=hub.sleep)
+    assert world.cluster.takeover == 2.5
+    members.drain("b")
+    wait_for(lambda: members.is_drained("b"), "it to be drained", sleep=hub.sleep)
+    assert world.cluster.takeover is None
+
+
 def test_each_metric_of_a_cluster_has_a_value(world: World) -> None:
     """Attributes are declared by name: one that is renamed makes /metrics fail."""
     assert obtain(world, Channel()) is not None
-    surface = Surface(world.cluster, Place("127.0.0.1"))
+    surface = Surface(world.cluster, PeerListener("127.0.0.1"))
     found = {family.name: family for family in families(DECLARED[0][0], (), [((), surface)])}
     (taken,) = found["ofapp_cluster_claims"].samples
     assert (taken.labels, taken.value) == ({"former": "nobody"}, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing import configuration
 from ofapp.controller.cluster.sharing.configuration import LocalConfiguration, SharedConfiguration
+from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.configuration.pushed import Pushed, PushError
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -34,7 +34,10 @@ OTHER = "bridges: {1: {ageing_time: 90}}\n"
 
 
 class Member:
-    """A member of the cluster, with a bridge."""
+    """A member of the cluster, with a bridge.
+
+    lease: its number; check: tries a configuration.
+    """
 
     def __init__(self, name: str, etcd: FakeEtcd, file: Path | None = None) -> None:
         self.etcd: FakeClient = etcd.client()
@@ -43,19 +46,24 @@ class Member:
         self.history = History(guarded, KEYS, self._emit)
         self.shared = SharedConfiguration(guarded, KEYS, name, self._emit)
         config = self.shared.begin() or load_config(file)
-        self.network = Network(config, State(None), EventLog(), find=lambda: file)
+        state = SharedState(None, self._emit, self.etcd, KEYS)
+        self.network = Network(config, state, EventLog(), find=lambda: file)
         self.bridge = add_bridge(self.network)
         reloader = self.network.reloader
-        lease = self.etcd.grant(10).number
+        self.lease = self.etcd.grant(10).number
+        self.check = reloader.check_pushed
         reloader.sharing, reloader.pushed = self.shared, self.shared.taken
         self.shared.start(
             LocalConfiguration(
                 self.network.apply_pushed,
-                reloader.check_pushed,
+                self._try,
                 reloader.local_config,
-                lambda: lease,
+                lambda: self.lease,
             )
         )
+
+    def _try(self, pushed: Pushed, force: bool) -> None:
+        self.check(pushed, force)
 
     def forked(self, _why: str) -> int:
         """See `History`."""
@@ -120,7 +128,7 @@ def test_a_dry_run_changes_nothing(etcd: FakeEtcd) -> None:
 
 
 def test_what_one_member_cannot_do_changes_nothing_anywhere(
-    etcd: FakeEtcd, monkeypatch: pytest.MonkeyPatch
+    etcd: FakeEtcd,
 ) -> None:
     a, b = Member("a", etcd), Member("b", etcd)
     a.push(TEXT)
@@ -129,13 +137,7 @@ def test_what_one_member_cannot_do_changes_nothing_anywhere(
         """As an earlier version that does not know an option."""
         Pushed(b"unknown: 1", "ofapp.yaml", "", 0).config()
 
-    monkeypatch.setattr(
-        b.shared,
-        "_local",
-        b.shared._local.__class__(
-            b.network.apply_pushed, check, lambda: None, b.shared._local.lease
-        ),
-    )  # type: ignore[union-attr]
+    b.check = check
     with pytest.raises(PushError, match=r"member b cannot: .*unknown"):
         a.push(OTHER)
     assert (a.ageing, b.ageing) == (60, 60)
@@ -147,10 +149,7 @@ def test_who_is_silent_is_reported_and_who_is_gone_is_not_waited_for(etcd: FakeE
     with pytest.raises(PushError, match="b is silent"):
         a.push(TEXT)
     etcd.advance(20)  # leases end, also a's
-    lease = a.etcd.grant(1000).number
-    a.shared._local = LocalConfiguration(
-        a.network.apply_pushed, a.network.reloader.check_pushed, lambda: None, lambda: lease
-    )
+    a.lease = a.etcd.grant(1000).number
     wait_for(
         lambda: [each.name for each in a.shared.members()] == ["a"], "a alone", sleep=hub.sleep
     )
@@ -170,7 +169,7 @@ def test_two_who_push_at_once_do_not_undo_each_other(etcd: FakeEtcd) -> None:
     def meanwhile(offer: int, force: bool) -> None:
         asked(offer, force)
         etcd.delayed = True
-        etcd.apply([Put(KEYS.current, configuration._value(other))])
+        etcd.apply([Put(KEYS.current, configuration.value_of(other))])
 
     a.shared._await_verdicts = meanwhile  # type: ignore[method-assign]
     with pytest.raises(PushError, match="pushed or tried at the same time"):
@@ -184,7 +183,7 @@ def test_a_member_that_cannot_goes_on_and_says_so(etcd: FakeEtcd) -> None:
     a = Member("a", etcd)
     first = a.push(TEXT)
     bad = Pushed(b"bridges: {1: {ageing_time: -5}}", "ofapp.yaml", "a later version", 0)
-    etcd.apply([Put(KEYS.current, configuration._value(bad))])
+    etcd.apply([Put(KEYS.current, configuration.value_of(bad))])
     assert a.ageing == 60
     assert "config.behind" in a.kinds
     (said,) = a.shared.members()
@@ -240,7 +239,53 @@ class TestApi:
         assert wrong.status_code == 409
         assert wrong.json["errors"]
         none = client.post("/v1/config/push", json={"file": "x", "data": "no"})
-        assert none.status_code == 400
+        assert none.status_code == 409
+
+    def test_all_members_know_the_versions_and_any_rolls_all_back(
+        self, etcd: FakeEtcd, clients: Clients, tmp_path: Path
+    ) -> None:
+        a, b = Member("a", etcd), Member("b", etcd)
+        for text in (TEXT, OTHER):
+            assert clients(a.network).post("/v1/config/push", json=self.body(text)).is_json
+        client = clients(b.network)
+
+        def versions() -> list[tuple[int, str, bool]]:
+            listed = client.get("/v1/config/versions").json["versions"]
+            return [(own["version"], own["how"], own["in_force"]) for own in listed]
+
+        wait_for(lambda: len(versions()) == 2, "the versions at another member", sleep=hub.sleep)
+        assert versions() == [(2, "push", True), (1, "push", False)]
+        planned = client.post("/v1/config/versions/1/rollback?dry_run=true")
+        assert planned.json["bridges"][0]["changes"] == ["ageing_time: 90 -> 60"]
+        assert (a.ageing, b.ageing) == (90, 90)
+        assert client.post("/v1/config/versions/1/rollback").status_code == 200
+        assert (a.ageing, b.ageing) == (60, 60)
+        assert versions()[0] == (3, "rollback to version 1", True)
+        later = Member("c", etcd)
+        later.network.versions.start()
+        assert later.ageing == 60
+        assert len(later.network.versions.all) == 3
+
+    def test_the_local_files_of_members_are_versions_of_their_own(
+        self, etcd: FakeEtcd, clients: Clients, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "ofapp.yaml"
+        file.write_text(TEXT)
+        a, b = Member("a", etcd, file), Member("b", etcd, file)
+        networks = a.network, b.network
+        for network, expected in ((a.network, 1), (b.network, 2), (a.network, 2)):
+            network.versions.start()
+            wait_for(
+                lambda expected=expected: (
+                    [len(own.versions.all) for own in networks]  # type: ignore[misc]
+                    == [expected, expected]
+                ),
+                "both members to know the versions",
+                sleep=hub.sleep,
+            )
+        listed = clients(a.network).get("/v1/config/versions").json["versions"]
+        assert [(own["version"], own["member"]) for own in listed] == [(2, "b"), (1, "a")]
+        assert [own["in_force"] for own in listed] == [False, True]
 
     def test_says_what_to_do_where_there_is_no_cluster(self, clients: Clients) -> None:
         network = Network(Config(), State(None), EventLog())
@@ -270,8 +315,7 @@ def test_after_etcd_was_wiped_it_is_there_again_and_the_next_is_taken(etcd: Fake
     assert before is not None
     assert record.modified < before
     for member in members:
-        lease = member.etcd.grant(10).number
-        member.shared._local = replace(member.shared._local, lease=lambda own=lease: own)
+        member.lease = member.etcd.grant(10).number
         member.shared._publish()
     b.push(OTHER)
     assert a.ageing == b.ageing == 90

@@ -11,11 +11,11 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import (
-    Changes,
     Delete,
     Etcd,
     LostError,
     Put,
+    WatchResponse,
     absent,
     created,
     modified,
@@ -57,7 +57,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     gateway.close()
 
 
-def _tell_into(changes: list[Changes]) -> Callable[[Changes], None]:
+def _tell_into(changes: list[WatchResponse]) -> Callable[[WatchResponse], None]:
     return changes.append
 
 
@@ -165,7 +165,7 @@ def test_a_lease_that_nobody_renews_ends(site: Site) -> None:
     etcd = site.etcd
     lease = etcd.grant(1)
     etcd.put(site.key("leased"), b"", lease.number)
-    batches: list[Changes] = []
+    batches: list[WatchResponse] = []
     etcd.watch(site.prefix, _tell_into(batches))
     _wait(lambda: batches, "the present keys")
     site.pass_time(lease.seconds)
@@ -180,7 +180,7 @@ def test_a_lease_that_nobody_renews_ends(site: Site) -> None:
 def test_a_watch_begins_with_all_there_is_and_goes_on_with_each_change(site: Site) -> None:
     etcd = site.etcd
     etcd.put(site.key("a"), b"1")
-    batches: list[Changes] = []
+    batches: list[WatchResponse] = []
     watch = etcd.watch(site.prefix, _tell_into(batches))
     _wait(lambda: batches, "the present keys")
     assert batches[0].whole
@@ -198,7 +198,7 @@ def test_a_watch_begins_with_all_there_is_and_goes_on_with_each_change(site: Sit
     assert changes[2].record == etcd.get(site.key("c"))
     assert changes[0].revision == changes[1].revision == changes[2].revision - 1
     watch.cancel()
-    later: list[Changes] = []
+    later: list[WatchResponse] = []
     etcd.watch(site.prefix, _tell_into(later))
     last = etcd.put(site.key("d"), b"")
     _wait(lambda: later and later[-1].revision >= last, "what another watch hears")
@@ -210,7 +210,7 @@ def test_a_watch_from_a_revision_tells_what_came_after_it(site: Site) -> None:
     etcd.put(site.key("a"), b"1")
     since = etcd.put(site.key("a"), b"2")
     etcd.put(site.key("a"), b"3")
-    batches: list[Changes] = []
+    batches: list[WatchResponse] = []
     etcd.watch(site.prefix, _tell_into(batches), since)
     _wait(lambda: batches, "what came after it")
     assert not batches[0].whole
@@ -223,7 +223,7 @@ def test_a_watch_from_before_what_etcd_remembers_begins_anew(site: Site) -> None
     etcd.put(site.key("b"), b"2")
     etcd.delete(site.key("a"))
     site.compact()
-    batches: list[Changes] = []
+    batches: list[WatchResponse] = []
     etcd.watch(site.prefix + "b", _tell_into(batches), since)
     _wait(lambda: batches, "the present keys")
     assert batches[0].whole

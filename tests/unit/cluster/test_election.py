@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ofapp.controller.cluster.election import claims as claims_module
 from ofapp.controller.cluster.election import election as module
-from ofapp.controller.cluster.election.claims import Claims
+from ofapp.controller.cluster.election import ownership as claims_module
 from ofapp.controller.cluster.election.election import PATIENCE, TURN, Campaign, Election
+from ofapp.controller.cluster.election.ownership import Claims
 from ofapp.controller.cluster.election.placement import Candidate, line
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.openflow.switch.mastership.roles import StaleError
@@ -21,7 +21,16 @@ FIRST, SECOND, THIRD = line(map(Candidate, NAMES), SWITCH).order
 
 
 class Channel:
+    """sent: messages, each with whether its sender was master."""
+
     id = SWITCH
+
+    def __init__(self) -> None:
+        self.roles = Roles(7)
+        self.sent: list[tuple[bytes, bool]] = []
+
+    def send(self, data: bytes) -> None:
+        self.sent.append((data, self.roles.master))
 
 
 class Members:
@@ -41,6 +50,8 @@ class World:
         self.now = 100.0
         self.complete = True
         self.etcd = FakeEtcd()
+        self.channel = Channel()
+        self.generations: dict[int, int] = {}
 
     def election(self, own: str) -> Election:
         claims = Claims(self.etcd.client(), Keys("test"))
@@ -49,10 +60,10 @@ class World:
         members: Any = Members(own)
         campaign = Campaign(
             *(nothing, claims, nothing, members, nothing, nothing, 1),
-            *(lambda *_args: None, lambda _datapath_id: b"", {}),
+            *(lambda *_args: None, lambda _datapath_id: b"words", self.generations),
             *(lambda switch: switch, lambda bridge: (bridge,), lambda _bridge: self.complete),
         )
-        channel: Any = Channel()
+        channel: Any = self.channel
         return Election(channel, campaign)
 
     def claim(self, member: str, switch: int) -> None:
@@ -71,36 +82,36 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def test_each_leaves_a_moment_to_those_before_it(world: World) -> None:
-    waits = [world.election(name)._wait() for name in (FIRST, SECOND, THIRD)]
+    waits = [world.election(name).left() for name in (FIRST, SECOND, THIRD)]
     assert waits == [0, TURN, 2 * TURN]
 
 
 def test_who_reaches_not_all_switches_of_a_fabric_leaves_it_to_those_who_do(world: World) -> None:
     first = world.election(FIRST)
     world.complete = False
-    assert first._wait() == len(NAMES) * TURN
+    assert first.left() == len(NAMES) * TURN
     world.complete = True
-    assert first._wait() == 0
+    assert first.left() == 0
 
 
 def test_as_long_as_those_before_it_claim_others_it_waits(world: World) -> None:
     second = world.election(SECOND)
-    assert second._wait() == TURN
+    assert second.left() == TURN
     for switch in range(2, 8):
         world.now += TURN / 2
         world.claim(FIRST, switch)
-        assert second._wait() == TURN
+        assert second.left() == TURN
     world.claim(THIRD, 9)
     world.now += TURN
-    assert second._wait() <= 0, "who is behind it does not count"
+    assert second.left() <= 0, "who is behind it does not count"
 
 
 def test_but_not_for_ever(world: World) -> None:
     second = world.election(SECOND)
     begun = world.now
-    second._wait()
+    second.left()
     switch = 1
-    while second._wait() > 0:
+    while second.left() > 0:
         world.now += TURN / 4
         switch += 1
         world.claim(FIRST, switch)
@@ -124,22 +135,18 @@ class Roles:
 
 
 def test_without_etcd_the_last_owner_speaks_to_partners_until_there_is_another(
-    world: World,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    channel = world.channel
+    monkeypatch.setattr(module, "Mastership", lambda _channel: channel.roles)
     election = world.election(FIRST)
-    campaign = election._campaign._replace(last_words=lambda datapath_id: b"words")
-    roles, channel = Roles(7), election._channel
-    election._campaign = campaign
-    election._mastership = roles  # type: ignore[assignment]
-    said: list[tuple[bytes, bool]] = []
-    channel.send = lambda data: said.append((data, roles.master))  # type: ignore[method-assign]
-    assert not election._repeat_last_lacpdus()  # it was not the owner
-    campaign.generations[channel.id] = 7
-    assert election._repeat_last_lacpdus()
-    assert said == [(b"words", True)]
-    assert not roles.master
-    roles.seen = 8
-    assert not election._repeat_last_lacpdus()
-    roles.seen = 7
-    assert not election._repeat_last_lacpdus()
-    assert len(said) == 1
+    assert not election.repeat_last_lacpdus()  # it was not the owner
+    world.generations[SWITCH] = 7
+    assert election.repeat_last_lacpdus()
+    assert channel.sent == [(b"words", True)]
+    assert not channel.roles.master
+    channel.roles.seen = 8
+    assert not election.repeat_last_lacpdus()
+    channel.roles.seen = 7
+    assert not election.repeat_last_lacpdus()
+    assert len(channel.sent) == 1

@@ -10,7 +10,7 @@ import pytest
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd import history as module
-from ofapp.controller.cluster.etcd.etcd import Changes, EtcdError, Put, absent, modified
+from ofapp.controller.cluster.etcd.etcd import EtcdError, Put, WatchResponse, absent, modified
 from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
@@ -40,7 +40,7 @@ class Member:
         self.etcd = GuardedEtcd(self.client, KEYS, emit)
         self.history = History(self.etcd, KEYS, emit)
         self.history.begin()
-        self.heard: list[Changes] = []
+        self.heard: list[WatchResponse] = []
         self.etcd.watch(KEYS.common, self.heard.append)
         self.etcd.watch(KEYS.drained, lambda _changes: None)
         self.lease = self.etcd.grant(10).number

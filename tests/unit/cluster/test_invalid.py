@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ofapp.bridge.event import Event
-from ofapp.controller.cluster.election.claims import Claims
-from ofapp.controller.cluster.etcd.etcd import Changes
+from ofapp.controller.cluster.election.ownership import Claims
+from ofapp.controller.cluster.etcd.etcd import WatchResponse
 from ofapp.controller.cluster.etcd.guard import GuardedEtcd
 from ofapp.controller.cluster.etcd.invalid import MAX_EVENTS, MOST
 from ofapp.controller.cluster.etcd.keys import Keys
@@ -24,7 +24,7 @@ class Member:
     def __init__(self, etcd: FakeEtcd) -> None:
         self.events: list[Event] = []
         self.etcd = GuardedEtcd(etcd.client(), KEYS, self._emit)
-        self.heard: list[Changes] = []
+        self.heard: list[WatchResponse] = []
         self.etcd.watch(KEYS.root, self.heard.append)
         self.members = Members(self.etcd, KEYS.root, "a", self._emit)
         self.members.start()

@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
+from ofapp.api.http.server import ApiAddress as ApiPlace
 from ofapp.api.http.server import ApiServer
-from ofapp.api.http.server import Place as ApiPlace
 from ofapp.controller.access import UserRole
-from ofapp.controller.cluster.election.claims import Claims
+from ofapp.controller.cluster.election.ownership import Claims
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
 from ofapp.controller.cluster.peers.requests import CALLER, Caller, Peers, Request, SilentError
-from ofapp.controller.cluster.peers.surface import Place, Surface
+from ofapp.controller.cluster.peers.surface import PeerListener, Surface
 from ofapp.controller.network import Network
 from tests.support.etcd import FakeEtcd
 from tests.support.waiting import wait_for
@@ -97,7 +97,8 @@ def _member(stack: ExitStack, etcd: FakeEtcd, name: str, *owned: int) -> Member:
         cluster="lab",
         members=members,
         claims=claims,
-        lease_keeper=SimpleNamespace(renewed=None, holds=True),
+        lease_keeper=SimpleNamespace(renewed=None, holds=True, seconds=2.0),
+        takeover=2.5,
         current=True,
         expected=lambda: {claim.datapath_id for claim in claims.all()},
     )
@@ -109,7 +110,7 @@ def _member(stack: ExitStack, etcd: FakeEtcd, name: str, *owned: int) -> Member:
         bridge = add_bridge(network, datapath_id, f"br{datapath_id}")
         learn(network, bridge, *((1, 0, mac(n + 10 * datapath_id)) for n in range(5)))
         claims.claim(datapath_id, lease, name, "it falls to this member")
-    surface = Surface(cluster, Place("127.0.0.1"))  # type: ignore[arg-type]
+    surface = Surface(cluster, PeerListener("127.0.0.1"))  # type: ignore[arg-type]
     server = ApiServer(network, ApiPlace("127.0.0.1", 0), surface)
     server.start()
     stack.callback(server.stop)
@@ -173,6 +174,27 @@ def test_who_asks_goes_with_the_request(site: Site) -> None:
     (event,) = (one.event for one in m2.network.events.since(0) if one.event.kind == "audit.change")
     assert event.data["who"] == "token ops"
     assert event.data["from"] == "127.0.0.1 by way of m1"
+
+
+def test_a_member_that_would_die_answers_itself(site: Site) -> None:
+    """It alone has copies of its switches."""
+    for own, other in (("m1", "m2"), ("m2", "m1")):
+        member = site.members[own]
+        tokens = member.network.access.tokens
+        viewer = tokens.create("asks", UserRole.VIEWER, "root", 0.0)[0]
+        for name, by in ((other, other), (own, None)):
+            status, answer, who = member.ask(
+                "POST", "/v1/what-if", {"fail_member": name, "seconds": 5}, viewer
+            )
+            assert (status, who) == (200, by)
+            what = f"another member has the switches of {name} after 2.5 s: its lease is 2 s"
+            assert what in answer["assumptions"]
+        question = {"fail_member": "m9"}
+        status, answer, _ = member.ask("POST", "/v1/what-if", question, viewer)
+        assert (status, "present are: m1, m2" in answer["detail"]) == (404, True)
+        question = {"fail_member": own, "disconnected": 9}
+        assert member.ask("POST", "/v1/what-if", question, viewer)[0] == 409
+        tokens.revoke("asks")
 
 
 def test_a_list_names_the_member_that_is_taking_a_bridge_over(site: Site) -> None:

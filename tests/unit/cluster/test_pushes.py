@@ -12,7 +12,7 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.config import ConfigError
-from ofapp.config.document import Place
+from ofapp.config.document import Position
 from ofapp.config.errors import Fault
 from ofapp.controller.cluster.etcd.etcd import UnreachableError
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
@@ -62,7 +62,7 @@ class Member:
     def _check(self, pushed: Pushed, _force: bool) -> None:
         hub.sleep(0 if self.old else 0.03)  # some have more bridges than others
         if self.old and BAD.encode() in pushed.data:
-            raise ConfigError([Fault("all.yaml", Place(), "", "an unknown option")])
+            raise ConfigError([Fault("all.yaml", Position(), "", "an unknown option")])
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd.etcd import Changes, EtcdError, Put, absent
+from ofapp.controller.cluster.etcd.etcd import EtcdError, Put, WatchResponse, absent
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
@@ -39,7 +39,7 @@ class Member:
         self.heard = 0
         self.etcd.watch("/told/", self._hear)
 
-    def _hear(self, changes: Changes) -> None:
+    def _hear(self, changes: WatchResponse) -> None:
         self.heard = max([self.heard, *(change.revision for change in changes.changes)])
 
     @property
@@ -117,7 +117,7 @@ def test_a_node_that_has_lost_the_others_tells_so_and_is_left(
 ) -> None:
     """It answers, but knows of nothing new."""
     lonely = Gateway(Access(nodes.endpoints[:1], patience=1.0))
-    heard: list[Changes] = []
+    heard: list[WatchResponse] = []
     lonely.watch("/told/", heard.append)
     wait_for(lambda: heard, "the present keys", sleep=hub.sleep)
     for node in nodes.nodes[1:]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from ofapp.common import hub
-from ofapp.controller.cluster.election.claims import Claim
+from ofapp.controller.cluster.election.ownership import Claim
 from ofapp.controller.cluster.election.unreachable import Unreachable
 from ofapp.controller.cluster.etcd.keys import Keys
 from tests.support.etcd import FakeEtcd

@@ -8,9 +8,15 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from ofapp.bridge.params.acl import MAX_FLOWS
+from ofapp.bridge.params.acl import MAX_FLOWS, STATES
 from ofapp.bridge.params.policy import AclMatch, AclRule
-from ofapp.config.acl import AclMatchSettings, AclRuleSettings, acl_params, acl_warnings
+from ofapp.config.acl import (
+    AclMatchSettings,
+    AclRuleSettings,
+    acl_params,
+    acl_warnings,
+    state_warnings,
+)
 from ofapp.config.base import FaultsError
 
 VLANS = {"lab": 7}
@@ -55,6 +61,12 @@ V4, V6 = "eth_type=0x800", "eth_type=0x86dd"
             '{eth_dst: "01:00:5e:00:00:00/ff:ff:ff:80:00:00"}',
             [["eth_dst=0x1005e000000/0xffffff800000"]],
         ),
+        ("{ip_src: 10.0.0.1, state: new}", [[V4, "ipv4_src=0xa000001", "ct_state=0x21/0x37"]]),
+        (
+            "{eth_type: ipv6, state: [related, established]}",
+            [[V6, "ct_state=0x22/0x37"], [V6, "ct_state=0x24/0x34"]],
+        ),
+        ("{eth_type: ipv4, state: invalid}", [[V4, "ct_state=0x30/0x30"]]),
         ("{ip_src: 10.0.0.0/8}", [[V4, "ipv4_src=0xa000000/0xff000000"]]),
         ("{ip_dst: 10.0.0.1/32}", [[V4, "ipv4_dst=0xa000001"]]),
         ('{ip_dst: "fe80::/10"}', [[V6, f"ipv6_dst={0xFE80 << 112:#x}/{0xFFC0 << 112:#x}"]]),
@@ -149,6 +161,15 @@ def test_ports_are_numbers_ranges_and_lists(written: Any, canonical: str) -> Non
         ("{tcp_src: 1, udp_dst: 1}", "udp_dst", "tcp_src: 1 is of tcp"),
         ("{icmp_type: 8}", "icmp_type", "say which by ip_proto: icmp or icmpv6"),
         ("{icmp_type: packet-too-big, eth_type: ipv4}", "icmp_type", "eth_type: ipv4"),
+        ("{state: open}", "state", "'open' is not a state of a connection: new, established"),
+        ("{state: []}", "state", "not a state"),
+        ("{eth_type: arp, state: new}", "state", "eth_type: arp is of arp"),
+        (
+            "{state: new, icmp_type: neighbor-solicitation}",
+            "icmp_type",
+            "belongs to no connection: leave out state",
+        ),
+        ("{state: new, ip_proto: icmpv6, icmp_type: 134}", "icmp_type", "leave out state"),
         ("{icmp_code: 4}", "icmp_code", "means nothing without icmp_type"),
         ("{fragment: true, tcp_dst: 80}", "tcp_dst", "leave out fragment or tcp_dst"),
         ("{fragment: false}", "fragment", "True"),
@@ -187,6 +208,10 @@ def test_what_cannot_be_is_refused_at_its_field(written: str, place: str, reason
     [
         ("{match: {eth_type: arp}}", "action is missing: allow or drop"),
         ("{rate: 5, action: drop}", "rate is for frames that pass"),
+        ("{match: {eth_type: ipv4}, set: {dscp: 46}, action: drop}", "set is for packets that"),
+        ("{set: {dscp: 64}}", "less than or equal to 63"),
+        ("{set: {}}", "give dscp, pcp or both"),
+        ("{set: {pcp: 8}}", "less than or equal to 7"),
         ("{action: permit}", "'allow' or 'drop'"),
         ("{action: drop, name: implicit-drop}", "take another name"),
         ("{action: drop, name: 'a b'}", "cannot be a name"),
@@ -289,6 +314,10 @@ def test_a_list_that_would_be_too_large_is_refused_before_it_is_made() -> None:
             [],
         ),
         ("[{match: {eth_type: ipv6}, action: allow}]", []),
+        (
+            "[{match: {state: established}, action: allow}]",
+            ["no ARP", "no neighbour discovery"],  # which belongs to no connection
+        ),
         ("[{match: {udp_src: 67}, action: drop}, {action: allow}]", []),
         ("[{action: drop}]", []),
     ],
@@ -299,3 +328,44 @@ def test_a_list_that_cuts_hosts_off_by_mistake_is_warned_of(
     warnings = acl_warnings(rules(written))
     assert len(warnings) == len(missing)
     assert all(what in warning for what, warning in zip(missing, warnings, strict=True))
+
+
+NEIGHBOURS = "{match: {eth_type: arp}, action: allow}, {match: {ip_proto: igmp}, action: drop}"
+
+
+@pytest.mark.parametrize(
+    ("inner", "warned"),
+    [
+        (f"[{NEIGHBOURS}, {{match: {{state: [new, established]}}, action: allow}}]", False),
+        (f"[{NEIGHBOURS}, {{match: {{tcp_dst: 80}}, action: allow}}]", True),  # not tracked
+        (f"[{NEIGHBOURS}, {{match: {{state: new}}, action: drop}}]", True),
+        (f"[{NEIGHBOURS}, {{match: {{state: new, tcp_dst: 80}}, action: allow}}]", False),
+    ],
+)
+def test_connections_that_can_never_begin_are_warned_of(inner: str, warned: bool) -> None:
+    outer = rules(f"[{NEIGHBOURS}, {{match: {{state: established}}, action: allow}}]")
+    warnings = [*state_warnings({"lan": rules(inner), "wan": outer})]
+    assert [name for name, _ in warnings] == (["wan"] if warned else [])
+
+
+def test_a_frame_is_in_one_state() -> None:
+    """No two states fit any bits that the switch sets, and one fits each tracked frame."""
+    for bits in range(0x40):
+        fitting = [name for name, m in STATES.items() if bits & (m.mask or 0) == m.value]
+        usual = bits & 0x20 and (bits & 0x17) in (0x01, 0x02, 0x04, 0x05, 0x06, 0x10)
+        assert len(fitting) == 1 if usual else len(fitting) <= 1, (bin(bits), fitting)
+
+
+@pytest.mark.parametrize("match", ["{}", "{eth_type: arp}", "{vlan: 7}"])
+def test_a_dscp_is_for_ip_alone(match: str) -> None:
+    with pytest.raises(FaultsError) as refused:
+        rules(f"[{{match: {match}, set: {{dscp: 46}}}}]")
+    ((path, what),) = refused.value.faults
+    assert path == ("a", 0, "set", "dscp")
+    assert "match eth_type: ipv4" in what
+    assert [rule.dscp for rule in rules("[{match: {udp_dst: 5060}, set: {dscp: 46}}]")] == [46]
+
+
+def test_a_pcp_is_for_any_frame() -> None:
+    (rule,) = rules("[{match: {eth_type: arp}, set: {pcp: 5}}]")
+    assert (rule.pcp, rule.dscp) == (5, None)

@@ -79,3 +79,24 @@ def test_a_vlan_may_be_named() -> None:
 def test_mistakes_are_named(bindings: Any, more: Any, what: str) -> None:
     with pytest.raises(ValidationError, match=what):
         bridge(*bindings, **more)
+
+
+OTHER = GOOD | {"mac": "52:54:00:00:00:02", "port": "vnet4"}
+SHARED, OTHER_SHARED = GOOD | {"shared": True}, OTHER | {"shared": True}
+
+
+def test_hosts_may_share_an_address() -> None:
+    assert bridge(SHARED, OTHER_SHARED).shown()["bindings"] == [SHARED, OTHER_SHARED]
+    virtual = [each | {"mac": "00:00:5e:00:01:07"} for each in (SHARED, OTHER_SHARED)]
+    assert bridge(*virtual).shown()["bindings"] == virtual
+
+
+@pytest.mark.parametrize("bindings", [(GOOD, OTHER), (SHARED, OTHER), (GOOD, OTHER_SHARED)])
+def test_all_hosts_that_share_an_address_say_so(bindings: Any) -> None:
+    with pytest.raises(ValidationError, match=r"10\.0\.0\.5 has a binding .* need `shared: true`"):
+        bridge(*bindings)
+
+
+def test_a_host_shares_an_address_once() -> None:
+    with pytest.raises(ValidationError, match=r"10\.0\.0\.5 has a binding in VLAN 0 already"):
+        bridge(SHARED, SHARED)

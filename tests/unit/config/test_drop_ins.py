@@ -113,13 +113,13 @@ def test_a_drop_in_that_is_no_section_is_named(file: Path, text: str, what: str)
 def test_a_drop_in_that_cannot_be_read_is_named(file: Path) -> None:
     drop_in = file.with_name("ofapp.yaml.d") / "a.yaml"
     drop_in.symlink_to("missing")
-    assert mistakes(file) == [f"{drop_in}:1:1: No such file or directory"]
+    assert mistakes(file) == [f"{drop_in}: cannot be read: No such file or directory"]
 
 
 def test_drop_ins_need_the_file(file: Path) -> None:
     put(file, "a.yaml", "watch: true\n")
     file.unlink()
-    assert mistakes(file) == [f"{file}:1:1: No such file or directory"]
+    assert mistakes(file) == [f"{file}: cannot be read: No such file or directory"]
 
 
 def test_the_end_mark_is_that_of_the_file(file: Path) -> None:

@@ -40,13 +40,16 @@ def refusal(text: str | bytes) -> list[str]:
         ("defaults: {colour: 1}", "1:12: defaults.colour: there is no such key; there are age.*"),
         ("defaults: {foo: 1}", "1:12: defaults.foo: there is no such key; there are ageing_time.*"),
         ("watch: maybe", '1:8: watch: must be true or false, not "maybe"'),
-        ("defaults: {ageing_time: -1}", "1:25: .*: must be a whole number from 0 to 65535, not -1"),
+        (
+            "defaults: {ageing_time: -1}",
+            "1:25: .*: must be a whole number from 0 to 65535 s, not -1",
+        ),
         ("defaults: {ageing_time: 1.5}", "1:25: .*: must be a whole number from 0 .*, not 1.5"),
         ("defaults: {ageing_time: 010}", '1:25: .*: must be a whole number from .*, not "010"'),
         ("defaults: {packet_in_rate: 0}", "1:28: .*: must be a whole number from 1 to .*, not 0"),
         (
             "defaults: {mac_move: {hold: 0}}",
-            "1:29: .*: must be a number above 0, at most 86400, .*",
+            "1:29: .*: must be a number above 0, at most 86400 s, .*",
         ),
         ("defaults: 5", "1:11: defaults: must be a section of `key: value` lines, not 5"),
         ("bridges: {br0: {static: 5}}", "1:25: bridges.br0.static: must be a list, not 5"),
@@ -77,6 +80,14 @@ def refusal(text: str | bytes) -> list[str]:
         (
             "defaults: {ports: {a: {monitor: on, vlan: 5}}}",
             "1:43: .*: a monitor port is in no VLAN.*",
+        ),
+        (
+            "defaults: {ports: {a: {isolated: on, community: 1}}}",
+            "1:49: .*: an isolated port is in no community: leave it out, or set isolated to .*",
+        ),
+        (
+            "defaults: {ports: {a*: {isolated: on}, ab: {community: 1}}}",
+            "1:56: .*: an isolated port is in no community: .*",
         ),
         ("defaults: {ports: {a: {acl: web}}}", "1:29: .*: there is no access list web"),
         # VLANs

@@ -81,6 +81,23 @@ def test_a_switch_outside_with_the_fabric_s_name_has_none_of_it() -> None:
     assert not config.names_bridges
 
 
+def test_the_settings_of_the_bridge_stay_when_its_first_member_has_left() -> None:
+    config = parsed("""
+        fabrics:
+          pod:
+            members:
+              s1: {bridge: "0xa1", links: [fab*], left: true}
+              s2: {bridge: "0xa2", links: [fab*]}
+              s3: {bridge: "0xa3", links: [fab*]}
+        bridges:
+          pod: {ageing_time: 77}
+    """)
+    assert config.fabric_params()[0].datapath_id == 0xA1
+    assert config.bridge(0xA1, "br7").ageing_time == 77
+    assert config.bridge(0xA2, "br8").ageing_time != 77
+    assert [config.role(switch) for switch in (0xA1, 0xA2, 0xB1)] == ["pod", "pod/s2", ""]
+
+
 def test_a_file_without_fabrics_has_none() -> None:
     assert parsed("watch: true").fabric_params() == ()
 
@@ -99,9 +116,9 @@ def test_the_number_is_one_where_none_is_given() -> None:
         ("mtu: 9000", "mtu: 9", "fabrics.pod.mtu: must be a whole number from 1280 to .*"),
         ("  pod:\n    number", "  1pod:\n    number", ".*'1pod' cannot be such a name: .*"),
         (
-            "s1: {bridge",
-            "s1: {left: true, bridge",
-            ".*s1.left: the datapath id of s1 is that of .*",
+            's1: {bridge: "00000000000000a1"',
+            's1: {left: true, bridge: "00000000000000a2"',
+            ".*s2.bridge: 00000000000000a2 is the switch of pod.s1 already",
         ),
         ('"00000000000000a1"', "br0", ".*s1.bridge: br0 is the name of a bridge: write its .*"),
         ('"00000000000000a1"', "00000000000001e5", ".*s1.bridge: must be .*, in quotes"),
@@ -142,6 +159,16 @@ def test_the_number_is_one_where_none_is_given() -> None:
             "    lags:",
             "    mirrors: {spy: {to: s2/span, ingress: all}}\n    lags:",
             "bridges.pod.mirrors.spy.ingress: .* name the ports of s2, not all",
+        ),
+        (
+            '"*/vnet*": {isolated: true}',
+            '"*/vnet*": {acl: a}\n    acls: {a: [{match: {state: new}, action: allow}]}\n    x:',
+            "bridges.pod.acls.a.0.match.state: each switch tracks .* use tcp_established",
+        ),
+        (
+            '"*/vnet*": {isolated: true}',
+            '"*/vnet*": {isolated: true}\n    vlans: {7: {arp_suppress: true}}\n    x:',
+            "bridges.pod.vlans.7.arp_suppress: only one member knows .* leave out arp_suppress .*",
         ),
         (
             '"*/vnet*": {isolated: true}',

@@ -162,3 +162,22 @@ def test_the_schema_knows_them() -> None:
     assert lag["members"]["items"]["type"] == "string"
     assert lag["lacp"]["enum"] == ["active", "passive", "off"]
     assert (lag["min_links"]["minimum"], lag["min_links"]["maximum"]) == (1, 8)
+
+
+def test_an_aggregation_in_a_pattern_for_controlled_ports_is_warned_of() -> None:
+    text = "lags: {bond: {members: [eth0]}}, ports: {b*: {port_access: {authentication: mab}}%s}"
+
+    def warned(more: str) -> list[str]:
+        return parse_config(f"bridges: {{br0: {{{text % more}}}}}".encode(), "f").warnings()
+
+    (warning,) = warned("")
+    assert warning.startswith("bridges.br0.ports.bond: bond fits a pattern with authentication mab")
+    assert warned(", bond: {port_access: {authentication: off}}") == ()
+    text = text.replace("b*", "eth*")
+    (warning,) = warned("")
+    assert "eth0 fits a pattern with authentication mab, but is a member of bond" in warning
+    assert warned(", bond: {port_access: {authentication: off}}") == ()
+    text = text.replace("eth*", "b*")
+    for inherited in (", bond: {vlan: 5}", ", bond: {port_access: {authentication: mab}}"):
+        refused = "bond.port_access.authentication: bond is an aggregation, .*: leave it off"
+        assert re.search(refused, refusal(text % inherited))

@@ -171,7 +171,7 @@ def test_every_fault_is_reported_with_its_place(tmp_path: Path) -> None:
     assert faults == {
         "defaults.multicast.mcast_hash_max": "must be a whole number from 1 to 16777216, not 0",
         "defaults.multicast.mcast_querier": 'must be true or false, not "yes"',
-        "defaults.multicast.mcast_query_interval": "must be a number from 1 to 31744, not inf",
+        "defaults.multicast.mcast_query_interval": "must be a number from 1 to 31744 s, not inf",
         "defaults.multicast.mcast_querier_address4": "must be an IPv4 host address or 0.0.0.0,"
         " not '239.1.1.1'",
         "defaults.vlans.5000": "5000 is not a VID: 0 (untagged) to 4094",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from ofapp.bridge.params.params import PortParams
 from ofapp.config import Config
@@ -35,6 +36,7 @@ def test_a_guest_has_all_parts_and_other_ports_have_none() -> None:
     checked = guest.first_hop
     assert (checked.source_guard, checked.arp_inspection, checked.nd_inspection) == ("ip", 1, 1)
     assert (checked.dhcp_server, checked.router) == (False, False)
+    assert (checked.ethertypes, other.first_hop.ethertypes) == ("ip", "all")
     assert checked.max_bindings < other.first_hop.max_bindings
     assert guest.stp.bpdu_guard
     assert guest.stp.admin_edge
@@ -223,3 +225,26 @@ def test_off_without_quotes_is_off() -> None:
     """YAML 1.1 reads it as false."""
     off = {"trust": "guest", "first_hop": {"source_guard": False}}
     assert port({"vnet3": off}).first_hop.source_guard == "off"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("all", "all"),
+        ("ip", "ip"),
+        (["ip", "pppoe"], "ip,pppoe"),
+        ("ip,0x88B5", "ip,0x88B5"),
+        (0x88CC, "0x88cc"),
+        ([0x600, "arp"], "0x0600,arp"),
+    ],
+)
+def test_ethertypes_are_names_and_numbers_also_as_a_list(given: object, words: str) -> None:
+    assert port({"vnet3": {"first_hop": {"ethertypes": given}}}).first_hop.ethertypes == words
+
+
+@pytest.mark.parametrize(
+    "given", [0, 0x5FF, 0x10000, True, [], "", "ip,", "all,ip", ["all", "ip"], "tcp", "0x5ff", [[]]]
+)
+def test_other_ethertypes_are_refused(given: object) -> None:
+    with pytest.raises(ValidationError, match="ethertypes"):
+        port({"vnet3": {"first_hop": {"ethertypes": given}}})

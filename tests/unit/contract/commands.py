@@ -48,6 +48,8 @@ ASKED = (
     ("guarded", "fdb held", ""),
     ("lag", "lag show", ""),
     ("lldp", "lldp show", ""),
+    ("lldp", "lldp links", ""),
+    ("looped", "loop-protect show", ""),
     ("mcast", "mdb show", ""),
     ("mcast", "multicast show", ""),
     ("mcast", "mdb flush", "br0"),
@@ -58,6 +60,7 @@ ASKED = (
     ("some", "events", ""),
     ("some", "fdb show", ""),
     ("some", "fdb flush", "br0"),
+    ("some", "host show", ""),
     ("some", "port show", ""),
     ("some", "vlan show", ""),
     ("stp", "stp show", ""),
@@ -66,13 +69,20 @@ ASKED = (
 """Networks of `tests/unit/api/network.py`, commands, and their arguments."""
 
 ANSWERS = {
+    "auth show": "PortAccessStatus, a list",
     "binding refused": "items of RefusedList.refused with `bridge`",
+    "config diff": "ConfigDifference",
+    "config history": "VersionList",
+    "config plan": "Reloaded",
     "config push": "Pushed",
+    "config rollback": "Reloaded",
     "problems show": "items of ProblemList.problems",
     "problems kinds": "KindList.kinds",
+    "what-if": "Answer",
     "stp trace": "EventItem in each line",
+    "fdb monitor": "EventItem in each line",
 }
-"""Commands that print an answer of the API: one needs a cluster, one does not end, one needs a
+"""Commands that print an answer of the API: two need a file, one does not end, one needs a
 switch that refuses frames, and two print lists as they are."""
 
 TEXT_ONLY = {"deploy apply"}

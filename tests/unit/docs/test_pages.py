@@ -19,7 +19,7 @@ SERVED_BESIDE = {"../", "../docs", "../openapi.json", "../metrics", "../healthz"
 
 
 def source(name: str) -> str:
-    return site.sources()[name].read_text("utf-8")
+    return site.text(name)
 
 
 def test_every_page_is_in_the_table_of_contents_once() -> None:

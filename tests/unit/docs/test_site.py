@@ -65,7 +65,7 @@ def test_nothing_is_loaded_from_elsewhere_and_nothing_runs_in_the_page() -> None
 
 
 def test_the_site_is_built_as_files(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["docs", "build", str(tmp_path / "site")])
+    done = CliRunner().invoke(app, ["docs", "build", "--no-lab", str(tmp_path / "site")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "site" / "index.html").read_bytes() == site.content("index.html")
     script = (tmp_path / "site" / "sections.js").read_text()

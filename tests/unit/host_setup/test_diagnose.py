@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from ofapp.host_setup.diagnose import ControllerReport, diagnose
+from ofapp.cli.commands import doctor
+from ofapp.host_setup.diagnose import diagnose
+from ofapp.host_setup.diagnose_controller import ControllerReport
 from ofapp.host_setup.finding import Finding, grouped
 from ofapp.host_setup.model import DeployConfig
 from ofapp.host_setup.state import Bridge, BridgePort, Controller, Host, Link, Switch
@@ -94,6 +96,17 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         GOOD,
         "does not run",
         "systemctl start",
+    ),
+    "also in a Linux bridge": (
+        host(
+            uplink(master="vmbr0"),
+            nic("vmbr0", kind="bridge"),
+            local(),
+            bridges=(ours("br0", BridgePort("eth0", number=1, mtu=1500)),),
+        ),
+        GOOD,
+        "is a port of the Linux bridge vmbr0 as well",
+        "ip link set eth0 nomaster",
     ),
     "no bridge": (host(), GOOD, "has no bridge", "ofapp deploy apply"),
     "no kernel module": (
@@ -237,6 +250,18 @@ def test_an_illness_is_found_with_its_cure(name: str) -> None:
     assert len(findings) == 1
 
 
+def test_a_cable_between_two_userspace_bridges_is_sound() -> None:
+    """Open vSwitch sends frames with their checksums; a bridge of the kernel does not."""
+    far = uplink(state={"name": "eth1"}, index=77, checksums_later=True)
+    near = uplink(kind="veth", checksums_later=True, other_end=77)
+    ports = [BridgePort(f"eth{n}", number=n + 1, mtu=1500) for n in range(2)]
+    for datapath, least in (("netdev", 0), ("system", 1)):
+        other = ours("br1", ports[1], datapath=datapath)
+        seen = host(near, far, local(), bridges=(ours("br0", ports[0]), other))
+        problems = [each for each in found(seen, bridge="br0") if "checksums" in each.problem]
+        assert len(problems) == least
+
+
 def test_a_veth_whose_other_end_is_not_on_this_host_is_not_judged() -> None:
     assert found(healthy(uplink(kind="veth", checksums_later=True))) == ()
 
@@ -248,13 +273,26 @@ def test_alike_findings_of_several_places_are_one_group() -> None:
         Finding("br-e1", "has no controller", "ovs-vsctl set-controller br-e1 tcp:..."),
     ]
     both, warning, alone = grouped(findings)
-    assert (both.places, both.problem, both.fix) == (
+    assert (both.places, both.problem, both.fixes) == (
         ("e1", "e10"),
         "NAME is down",
-        "ip link set NAME up",
+        ("ip link set e1 up", "ip link set e10 up"),
     )
     assert (warning.places, warning.problem, warning.fatal) == (("e2",), "e2 is down", False)
-    assert alone.fix == findings[-1].fix
+    assert alone.fixes == (findings[-1].fix,)
+
+
+def test_a_problem_of_several_places_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = "is not connected to tcp:127.0.0.1:6653: no answer"
+    names = "br0", "br1"
+    doctor.show(tuple(Finding(name, problem, "start the controller there") for name in names))
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == f"error: 2 places (br0, br1): each {problem}"
+
+
+def test_the_controller_of_this_host_is_named_so() -> None:
+    (finding,) = found(healthy(), replace(GOOD, url="local", bridges={}, trees={}))
+    assert finding.problem.startswith("the controller on this host does not know it")
 
 
 def test_a_datapath_id_of_two_bridges() -> None:

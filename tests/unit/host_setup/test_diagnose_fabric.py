@@ -9,7 +9,8 @@ from ofapp.api.resources.fabrics import fabric_view
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.bridge.fabric.status import FabricStatus, LinkState
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.host_setup.diagnose import ControllerReport, diagnose
+from ofapp.host_setup.diagnose import diagnose
+from ofapp.host_setup.diagnose_controller import ControllerReport
 from ofapp.host_setup.finding import Finding
 from ofapp.host_setup.state import BridgePort, Controller, Host, Link
 from tests.unit.api.fabrics import STATUS, FakeFabric

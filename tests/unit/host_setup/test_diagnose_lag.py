@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ofapp.host_setup.diagnose import ControllerReport, diagnose
+from ofapp.host_setup.diagnose import diagnose
+from ofapp.host_setup.diagnose_controller import ControllerReport
 from ofapp.host_setup.finding import Finding
+from ofapp.host_setup.ovsdb import _end
 from ofapp.host_setup.state import Bond, BridgePort, End, Host
 from tests.unit.host_setup.test_diagnose import GOOD, ID, healthy, uplink
 
@@ -51,6 +54,16 @@ def _port(name: str, speed: int = 10**10, half_duplex: bool = False, **more: Any
     return BridgePort(name, number=1, mtu=1500, ends=(End(name, speed, half_duplex),), **more)
 
 
+def slow(half_duplex: bool) -> Host:
+    """eth1 has 10 Gbit/s by ethtool, and half duplex by Open vSwitch's database."""
+    seen = bonded(_port("eth1", 10**9, half_duplex=True))
+    links = tuple(
+        replace(link, speed_mbps=10_000, half_duplex=half_duplex) if link.name == "eth1" else link
+        for link in seen.links
+    )
+    return replace(seen, links=links)
+
+
 def texts(findings: Iterable[Finding]) -> list[str]:
     return [f"{one.where}: {one.problem}; {one.fix}" for one in findings]
 
@@ -61,6 +74,18 @@ ETH0, ETH1 = member("eth0"), member("eth1", partner=partner(port=2))
 def test_nothing_is_wrong_with_a_good_one() -> None:
     assert diagnose(bonded(), lag(ETH0, ETH1)) == ()
     assert diagnose(bonded(), lag(*(replace_lacp(one) for one in (ETH0, ETH1)), lacp="off")) == ()
+
+
+def test_the_database_is_not_believed_where_ethtool_says_otherwise() -> None:
+    assert diagnose(slow(half_duplex=False), lag(ETH0, ETH1)) == ()
+
+
+@pytest.mark.parametrize(
+    ("speed", "half"), [(10**9, True), (25 * 10**9, False), (2_500 * 10**6, False)]
+)
+def test_half_duplex_is_believed_at_speeds_that_open_vswitch_knows(speed: int, half: bool) -> None:
+    row: Any = SimpleNamespace(name="eth0", link_speed=[speed], duplex=["half"])
+    assert _end(row) == End("eth0", speed, half)
 
 
 def replace_lacp(one: dict[str, Any]) -> dict[str, Any]:
@@ -111,16 +136,22 @@ ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
         "eth1: the partner does not take it into use (waits)",
         "another key or speed",
     ),
+    "half duplex by ethtool, which the database does not say": (
+        slow(half_duplex=True),
+        lag(ETH0, ETH1),
+        "eth1: has half duplex (by ethtool)",
+        "ethtool -s eth1 autoneg on",
+    ),
     "half duplex": (
         bonded(_port("eth1", half_duplex=True)),
         lag(ETH0, ETH1),
-        "eth1: has half duplex",
+        "eth1: has half duplex (by Open vSwitch)",
         "ethtool -s eth1 autoneg on",
     ),
     "speed": (
         bonded(_port("eth1", 10**9), _port("eth2")),
         lag(ETH0, ETH1, member("eth2", partner=partner(port=3))),
-        "eth1: has 1000 Mbit/s and other members of lag0 10000",
+        "eth1: has 1000 Mbit/s (by Open vSwitch) and other members of lag0 10000",
         "ethtool eth1",
     ),
     "a bond that is not named": (

@@ -143,8 +143,38 @@ def test_secrets_are_never_copied(tmp_path: Path, imported: Import) -> None:
     file = tmp_path / "faucet.yaml"
     file.write_text("dps: {s: {dp_id: 1, dot1x: {radius_secret: hunter2, radius_ip: 192.0.2.1}}}")
     done = imported("faucet", file, "--all")
-    assert "dot1x" in done.err
+    assert "secret_file" in done.err
     assert "hunter2" not in done.out + done.err
+
+
+def test_ports_with_802_1x_are_controlled(tmp_path: Path, imported: Import) -> None:
+    file = tmp_path / "faucet.yaml"
+    file.write_text(
+        "vlans: {v: {vid: 5, dot1x_assigned: true}}\n"
+        "dps:\n"
+        "  s:\n"
+        "    dp_id: 1\n"
+        "    dot1x: {nfv_intf: e, nfv_sw_port: 9, radius_ip: 192.0.2.1, radius_port: 1645,"
+        " radius_secret: x, noauth_acl: few}\n"
+        "    interfaces:\n"
+        "      1: {native_vlan: v, dot1x: true}\n"
+        "      2: {native_vlan: v, dot1x: true, dot1x_mab: true, dot1x_dyn_acl: true}\n"
+        "      3: {native_vlan: v, dot1x: true, lacp: 1}\n"
+        "      4: {native_vlan: v, dot1x: false}\n"
+    )
+    done = imported("faucet", file)
+    settings = done.bridge(DP1)
+    assert settings["port_access"] == {"enabled": True, "servers": "192.0.2.1:1645"}
+    ports = {key: port.get("port_access") for key, port in settings["ports"].items()}
+    each = {"host_mode": "multi_auth"}
+    assert ports == {
+        "1": {"authentication": "dot1x", **each},
+        "2": {"authentication": "dot1x_mab", **each},
+        "4": None,
+        "lag1": None,
+    }
+    assert done.reports("dot1x", "a member of an aggregation is no port of hosts")
+    assert done.reports("noauth_acl", "Filter-Id")
 
 
 @pytest.mark.parametrize("where", ["dp", "port", "vlan", "top"])

@@ -228,6 +228,14 @@ def test_a_bridge_whose_flows_end_with_a_drop_keeps_that(saved: Saved) -> None:
     assert rules == [{"match": {"eth_type": "arp"}, "action": "allow"}, {"action": "drop"}]
 
 
+def test_a_bridge_with_flows_in_other_tables_alone_gets_no_access_list(saved: Saved) -> None:
+    saved.port("e1")
+    saved.flows = " table=2, priority=1 actions=drop\n"
+    done = saved.load()
+    assert "acls" not in done.bridge()
+    assert done.reports("br0.txt:1:", "table 2")
+
+
 def test_a_file_that_holds_no_table_is_named(
     saved: Saved, tmp_path: Path, imported: Import
 ) -> None:

@@ -7,15 +7,16 @@ from dataclasses import replace
 from random import Random
 
 from ofapp.bridge import multicast, stp
-from ofapp.bridge.effects import NOTICES, Effect, ForFabric, OnMember, SendFrame
+from ofapp.bridge.effects import NOTICES, AskServer, Effect, ForFabric, OnMember, SendFrame
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import Policies, VlanPolicy
+from ofapp.bridge.port_access.params import BridgeParams as PortAccessBridge
 from ofapp.controller.bridges.fabric.steps import Steps
 from tests.support import multicast_frames
 from tests.unit.bridge.fabric.simulation import Network
-from tests.unit.openflow.histories import POLICIES, TREES, VLANS
+from tests.unit.openflow.histories import ANSWERS, CONTROLLED, LISTS, POLICIES, TREES, VLANS
 from tests.unit.openflow.shell import Shell
 from tests.vswitchd.stp.neighbour import DESIGNATED, PROPOSAL, rst
 
@@ -112,7 +113,8 @@ class FabricHistory:
         params = BridgeParams(
             stp=stp.BridgeParams() if random.random() < 0.5 else None,
             multicast=multicast.Params() if random.random() < 0.5 else None,
-            policies=random.choice((Policies(), limits)),
+            policies=random.choice((Policies(), Policies(acls=LISTS), limits)),
+            port_access=PortAccessBridge(),
         )
         self.network = MessageNetwork(len(self.members), params, random.random() < 0.7)
         self.network.connect()
@@ -142,6 +144,7 @@ class FabricHistory:
             self.bpdus: 3,
             self.tick: 3,
             self.static: 1,
+            self.access: 3,
             self.groups: 2,
             self.restart: 1,
             self.return_: 2,
@@ -234,6 +237,22 @@ class FabricHistory:
             return bridge.remove_static(*self.random.choice([*bridge.static_entries.ports]))
         where = self.random.choice((0, 10)), self.random.choice(MACS), self._name()
         return bridge.add_static(*where, self.network.now)
+
+    def access(self) -> list[Effect]:
+        """A controlled port begins, or a host on one sends, and the server answers."""
+        bridge, now = self.network.bridge, self.network.now
+        controlled = [each.port for each in bridge.port_access.status(now)]
+        if not controlled or self.random.random() < 0.3:
+            name = self._name()
+            new = replace(bridge.params.port(name), port_access=self.random.choice(CONTROLLED))
+            return self._set(replace(bridge.params, ports={**bridge.params.ports, name: new}))
+        number = bridge.ports.numbers[self.random.choice(controlled)]
+        head = b"\xff" * 6 + self.random.choice(MACS).to_bytes(6, "big") + b"\x08\x00"
+        effects = bridge.hear("first_frame", [(number, head)], now)
+        for asked in [each for each in effects if isinstance(each, AskServer)]:
+            more = bridge.port_access.answer(asked.number, self.random.choice(ANSWERS), now)
+            effects += bridge.carry_out(more, now)
+        return effects
 
     def groups(self) -> list[Effect]:
         (member, port), group = self._edge(), self.random.choice(GROUPS)

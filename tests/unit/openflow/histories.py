@@ -10,13 +10,16 @@ from typing import Any
 
 from ofapp.bridge import lldp, multicast, stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import NOTICES, Effect, LookAgain
+from ofapp.bridge.effects import NOTICES, AskServer, Effect, LookAgain
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.first_hop import params as first_hop
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.loop_protect.params import BridgeParams as LoopParams
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.params.acl import STATES
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import (
     AclRule,
@@ -27,6 +30,9 @@ from ofapp.bridge.params.policy import (
     Storm,
     VlanPolicy,
 )
+from ofapp.bridge.port_access.answer import Answer, Egress
+from ofapp.bridge.port_access.params import BridgeParams as PortAccessBridge
+from ofapp.bridge.port_access.params import PortParams as PortAccessPort
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.vlan import TRANSPARENT, access, trunk
 from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, State
@@ -50,6 +56,10 @@ VLANS = (
 POLICIES = (
     PortPolicy(),
     PortPolicy(isolated=True),
+    PortPolicy(community=3),
+    PortPolicy(rate_in=1000, qos_trust="none", priority=5),
+    PortPolicy(rate_out=1000, qos_trust="dscp", priority=3),
+    PortPolicy(rate_out=2000, hairpin=True, qos_trust="pcp"),
     PortPolicy(storm=Storm(unknown_unicast=50)),
     PortPolicy(storm=Storm(10, 20, 30)),
     PortPolicy(locked=True),
@@ -62,12 +72,15 @@ POLICIES = (
     PortPolicy(shutdown=True),
     PortPolicy(monitor=True),
     PortPolicy(acl="web"),
+    PortPolicy(acl="states"),
 )
 GUARDS = (
     first_hop.PortParams(),
     first_hop.PortParams(source_guard="mac"),
     first_hop.PortParams("ip", True, True, False, False),
     first_hop.PortParams(router=False),
+    first_hop.PortParams(ethertypes="ip"),
+    first_hop.PortParams("ip", ethertypes="ip,0x88b5"),
 )
 TREES = (
     stp.PortParams(),
@@ -84,10 +97,34 @@ LAGS: tuple[dict[str, LagParams], ...] = (
     {LAG: LagParams(("p6", "p7"), fallback=True)},
     {LAG: LagParams(("p6", "p8"))},
 )
+CONTROLLED = (
+    PortAccessPort(),
+    PortAccessPort("mab"),
+    PortAccessPort("mab", "multi"),
+    PortAccessPort("mab", "multi_auth", 3, auth_fail_vlan=30),
+    PortAccessPort("dot1x_mab", "multi_auth", 3, tx_period=1, critical_vlan=30),
+)
+ANSWERS = (
+    Answer("accept"),
+    Answer("accept", vlan="20"),
+    Answer("accept", timeout=5),
+    Answer("accept", egress=(Egress(True, "30"),), filters=("web",), up=5_000_000),
+    Answer("accept", down=7_000_000),
+    Answer("accept", up=100_000, down=200_000),
+    Answer("accept", vlan="20", filters=("states",)),
+    Answer("reject"),
+    Answer("silent"),
+)
 GROUPS = ("239.1.1.1", "239.1.1.2", "ff0e::1")
 MACS = range(0x020000000001, 0x02000000000A)
-_LIMITS = {0: VlanPolicy(2, "drop"), 10: VlanPolicy(1, "drop")}
-_ACL = {"web": (AclRule("limited", rate=5), AclRule("copied", mirror="p5", allow=False))}
+_LIMITS = {
+    0: VlanPolicy(2, "drop", arp_suppress=True, nd_suppress=True),
+    10: VlanPolicy(1, "drop", True, True),
+}
+LISTS = {
+    "web": (AclRule("limited", rate=5), AclRule("copied", mirror="p5", allow=False)),
+    "states": (AclRule("known", ((STATES["established"],), (STATES["related"],)), mirror="p5"),),
+}
 
 
 class History:
@@ -102,8 +139,10 @@ class History:
         flow: Any = SimpleNamespace(is_open=True)
         tree = stp.BridgeParams() if random.random() < 0.7 else None
         snooping = multicast.Params() if random.random() < 0.5 else None
-        policies = random.choice((Policies(acls=_ACL), Policies(vlans=_LIMITS, acls=_ACL)))
-        params = BridgeParams(stp=tree, multicast=snooping, policies=policies)
+        policies = random.choice((Policies(acls=LISTS), Policies(vlans=_LIMITS, acls=LISTS)))
+        params = BridgeParams(
+            stp=tree, multicast=snooping, policies=policies, port_access=PortAccessBridge()
+        )
         self.bridge = Bridge(1, params)
         self.shell = Shell(self.bridge, metered=random.random() < 0.7)
         self.queue = DeliveryQueue(self.bridge, flow)
@@ -157,9 +196,11 @@ class History:
             self.bridge_params: 3,
             self.lag_params: 3 * self.lags,
             self.bpdus: 5,
+            self.hold: 2,
             self.tick: 4,
             self.static: 2,
             self.bind: 2,
+            self.access: 4,
             self.groups: 3,
             self.permanent: 1,
             self.flush: 1,
@@ -214,6 +255,8 @@ class History:
                 replace(old, policy=self.random.choice(POLICIES)),
                 replace(old, policy=self.random.choice(POLICIES), fdb_max_learned=1),
                 replace(old, first_hop=self.random.choice(GUARDS)),
+                replace(old, port_access=self.random.choice(CONTROLLED)),
+                replace(old, port_access=self.random.choice(CONTROLLED)),
                 replace(old, stp=self.random.choice(TREES)),
                 PortParams(),
             )
@@ -226,10 +269,10 @@ class History:
         mirror = Mirror("p5", *random.choice((({"p1"}, {"p2"}), (None, frozenset()))))
         policies = random.choice(
             (
-                Policies(acls=_ACL),
-                Policies(acls=_ACL, vlans=_LIMITS),
-                Policies(acls=_ACL, mirrors=(mirror,)),
-                Policies(acls=_ACL, mac_move=MoveLimit(1, 10.0, 20.0)),
+                Policies(acls=LISTS),
+                Policies(acls=LISTS, vlans=_LIMITS),
+                Policies(acls=LISTS, mirrors=(mirror,)),
+                Policies(acls=LISTS, mac_move=MoveLimit(1, 10.0, 20.0)),
             )
         )
         new = random.choice(
@@ -239,12 +282,21 @@ class History:
                 replace(before, stp=None if before.stp else stp.BridgeParams(hello_time=1)),
                 replace(before, multicast=None if before.multicast else multicast.Params()),
                 replace(before, lldp=None if before.lldp else lldp.BridgeParams()),
+                replace(before, port_access=None if before.port_access else PortAccessBridge()),
+                replace(before, loop_protect=None if before.loop_protect else LoopParams()),
                 replace(before, vlans=frozenset({10, 30} if self.vlans else ())),
                 replace(before, packet_in_rate=random.choice((100, 1000))),
             )
         )
         self.done[-1] += f" {_differing(new, before)}"
         return self.set(new)
+
+    def hold(self) -> list[Effect]:
+        """A protocol other than spanning tree holds a port, or frees it."""
+        relay, number, holder = self.bridge.relay, self._choose(), self.random.choice("ab")
+        change = relay.hold if self.random.random() < 0.5 else relay.free
+        self.done[-1] += f" {change.__name__} {number} {holder}"
+        return self.bridge.carry_out(change(number, holder), self.now)
 
     def lag_params(self) -> list[Effect]:
         lags = self.random.choice(LAGS)
@@ -286,9 +338,38 @@ class History:
         if known and self.random.random() < 0.4:
             binding = self.random.choice(known)
             return self.bridge.first_hop.remove(binding.vid, binding.address, self.now)
-        address = BoundAddress.parse(f"10.0.0.{self.random.randrange(1, 9)}")
+        number = self.random.randrange(1, 9)  # from 6 on they are shared
+        address = BoundAddress.parse(f"10.0.0.{number}")
         where = self._name(), self.random.choice((0, 10)), self.random.choice(MACS)
-        return self.bridge.first_hop.add(*where, address, Origin.API, self.now)
+        return self.bridge.first_hop.add(*where, address, Origin.API, self.now, number > 5)
+
+    def access(self) -> list[Effect]:
+        """A host that is not admitted sends, and the server answers, or an operator clears it."""
+        controlled = [port.port for port in self.bridge.port_access.status(self.now)]
+        if not controlled:
+            before, name = self.bridge.params, f"p{self._choose()}"
+            new = replace(before.port(name), port_access=self.random.choice(CONTROLLED[1:]))
+            ports = {**before.ports, name: new}
+            return self.set(replace(before, ports=ports, port_access=PortAccessBridge()))
+        number = self.bridge.ports.numbers[self.random.choice(controlled)]
+        mac = self.random.choice(MACS)
+        if self.random.random() < 0.2:
+            effects = self.bridge.port_access.clear(None, None, self.now)
+            return self.bridge.carry_out(effects, self.now)
+        hosts = [each for each in self.bridge.port_access.hosts(self.now) if each.granted]
+        if hosts and self.random.random() < 0.3:
+            host, answer = self.random.choice(hosts), self.random.choice(ANSWERS)
+            self.done[-1] += f" {host.port} is changed to {answer}"
+            effects = self.bridge.port_access.change(host.port, host.mac, answer, self.now)
+            return self.bridge.carry_out(effects, self.now)
+        head = b"\xff" * 6 + mac.to_bytes(6, "big") + b"\x08\x00"
+        effects = self.bridge.hear("first_frame", [(number, head)], self.now)
+        for asked in [each for each in effects if isinstance(each, AskServer)]:
+            answer = self.random.choice(ANSWERS)
+            self.done[-1] += f" {number} {answer.verdict} {answer.vlan}"
+            more = self.bridge.port_access.answer(asked.number, answer, self.now)
+            effects += self.bridge.carry_out(more, self.now)
+        return effects
 
     def groups(self) -> list[Effect]:
         """Hosts join and leave groups; there is a querier."""

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from ofapp.bridge.effects import NOTICES, ClosePort, Effect, Reprogram, SetLag
+from ofapp.bridge.effects import NOTICES, ClosePort, DesiredLag, Effect, Reprogram
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.common.portions import AT_ONCE
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
@@ -77,7 +76,7 @@ class Shell:
         match effect:
             case SetPortState(port, PortState.FORWARDING):
                 self.open.add(port)
-            case SetLag(lag):
+            case DesiredLag() as lag:
                 self.collecting.setdefault(lag.number, set()).update(lag.collecting)
             case Reprogram() if not ahead:
                 desired = self._bridge.desired_as_of_now()(AT_ONCE)
@@ -91,7 +90,7 @@ class Shell:
                 self.open.discard(port)
             case ClosePort(port):
                 self.open.discard(port)
-            case SetLag(lag):
+            case DesiredLag() as lag:
                 self.collecting[lag.number] = {*lag.collecting}
 
     def _look(self) -> None:
@@ -106,8 +105,8 @@ class Shell:
     def compare(self) -> None:
         """The switch holds what its bridge wants, and nothing else; and is known to."""
         desired = self._bridge.desired_as_of_now()(AT_ONCE)
-        numbers = {key: self._installed.entries.of(key) for key in desired_entries(desired.entries)}
-        wanted = program(desired, self._installed.metered, GroupNumbers(numbers))
+        numbers = self._installed.entries.of_all(desired.entries)
+        wanted = program(desired, self._installed.metered, numbers)
         flows = dict(map(_read, wanted.all_flows()))
         there = {key: held for key, held in self.switch.flows.items() if not held.learned}
         groups = {group.id: codec.put_group(group, False)[16:] for group in wanted.groups.values()}

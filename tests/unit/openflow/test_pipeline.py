@@ -14,26 +14,37 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import Desired, DesiredPort
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.plan import plan
-from ofapp.bridge.fabric.update import Content
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.effects.fabric import Content, DesiredFabric
+from ofapp.bridge.fabric.plans.plan import plan
 from ofapp.bridge.first_hop import params as first_hop
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lldp import BridgeParams as LldpParams
+from ofapp.bridge.loop_protect.params import BridgeParams as LoopParams
 from ofapp.bridge.multicast import Family
 from ofapp.bridge.multicast import Params as MulticastParams
+from ofapp.bridge.params.acl import STATES
 from ofapp.bridge.params.parameter import declared
 from ofapp.bridge.params.params import BridgeParams, PortParams
-from ofapp.bridge.params.policy import AclMatch, AclRule, Mirror, Policies, PortPolicy, Storm
+from ofapp.bridge.params.policy import (
+    AclMatch,
+    AclRule,
+    Mirror,
+    Policies,
+    PortPolicy,
+    Storm,
+    VlanPolicy,
+)
+from ofapp.bridge.port_access.answer import Answer
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
-from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
+from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output, SetBits
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.trap import Place
+from ofapp.openflow.model.trap import TrapPort
 from ofapp.openflow.model.traps import BPDU, LIMITED, SNOOPED, TRAPS, trap_seconds
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.admission import takeover_flow
@@ -51,10 +62,17 @@ from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from tests.support.contents import wanted_flows
 from tests.support.fabric import desired_at, graph
+from tests.unit.bridge.port_access.controlled import Site
+from tests.unit.bridge.port_access.controlled import params as access_params
 from tests.unit.openflow.guarded import guarded
 
 GUEST = first_hop.PortParams(
-    source_guard="ip", arp_inspection=True, nd_inspection=True, dhcp_server=False, router=False
+    source_guard="ip",
+    arp_inspection=True,
+    nd_inspection=True,
+    dhcp_server=False,
+    router=False,
+    ethertypes="ip",
 )
 
 
@@ -80,23 +98,40 @@ def mirrored() -> Bridge:
 def everything() -> Bridge:
     """A bridge that uses every table, each port in its own way."""
     ports = {
-        "p1": PortParams(vlans=access(7), policy=PortPolicy(isolated=True, mcast_flood=False)),
+        "p1": PortParams(
+            vlans=access(7),
+            policy=PortPolicy(isolated=True, mcast_flood=False, acl="states", rate_out=6000),
+        ),
         "br0": PortParams(vlans=access(7)),
         "p2": PortParams(
             vlans=trunk(frozenset({7, 8}), native=9),
-            policy=PortPolicy(hairpin=True, flood=False, acl="guests", storm=Storm(10, 20, 30)),
+            policy=PortPolicy(
+                hairpin=True,
+                community=9,
+                rate_in=5000,
+                qos_trust="none",
+                priority=5,
+                flood=False,
+                acl="guests",
+                storm=Storm(10, 20, 30),
+            ),
         ),
     }
-    ports["guest"] = PortParams(first_hop=GUEST)
-    lists = {"guests": (AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5),)}
+    ports["p3"] = PortParams(policy=PortPolicy(qos_trust="pcp", priority=1))
+    ports["guest"] = PortParams(first_hop=GUEST, policy=PortPolicy(isolated=True))
+    lists = {
+        "guests": (AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5),),
+        "states": (AclRule("known", ((STATES["established"],),)),),
+    }
     lags = {"lag0": LagParams(("m1",), lacp="off"), "lag1": LagParams(("m2",))}
-    policies = Policies(acls=lists)
+    policies = Policies(acls=lists, vlans={0: VlanPolicy(arp_suppress=True, nd_suppress=True)})
     params = BridgeParams(
         ports=ports,
         multicast=MulticastParams(),
         policies=policies,
         lags=lags,
         lldp=LldpParams(),
+        loop_protect=LoopParams(),
     )
     made = Bridge(1, params)
     made.set_ports(
@@ -122,6 +157,16 @@ def member_of_a_fabric() -> Desired:
     shape = graph((1, 2))
     content = Content({0: plan(shape)[1]}, frozenset(), 0)
     return desired_at(everything(), DesiredFabric(9, 1, (1,), (1,), content, {2: (4095,)}))
+
+
+def controlled_flows(host_mode: str) -> list[Flow]:
+    """The flows of a bridge with access control, where hosts are authorised."""
+    lists = Policies(acls={"guests": (AclRule("all"),)})
+    site = Site(dataclasses.replace(access_params(vlan=10, host_mode=host_mode), policies=lists))
+    vlan = "20" if host_mode == "multi_auth" else ""
+    site.login(answer=Answer("accept", vlan=vlan, filters=("guests",)))
+    site.wait(1.0)
+    return [*wanted_flows(site.bridge.desired(), True)]
 
 
 def static_flow() -> Flow:
@@ -215,10 +260,12 @@ class TestDeclaration:
             *ports_flows(bridge(), 1, PortState.FORWARDING, 1),
             *ports_flows(bridge(), 1, PortState.LEARNING),
             *snooping_flows(),
-            flows.trap_flow(SNOOPED, Place(1), True),
+            flows.trap_flow(SNOOPED, TrapPort(1), True),
             *wanted_flows(everything().desired(), True),
             *wanted_flows(guarded().desired(), True),
             *wanted_flows(mirrored().desired(), True),
+            *controlled_flows("multi"),
+            *controlled_flows("multi_auth"),
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
             *Installed(metered=True).wanted(member_of_a_fabric()).all_flows(),
@@ -248,6 +295,17 @@ class TestDeclaration:
         with pytest.raises(PipelineError):
             check(dataclasses.replace(source, **change))
 
+    def test_ports_without_rates_and_priorities_have_no_flows_for_them(self) -> None:
+        made = Bridge(1, BridgeParams(ports={"p1": PortParams(vlans=access(7))}))
+        made.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2)], 0.0)
+        plain = [*wanted_flows(made.desired(), True)]
+        assert not {flow.table for flow in plain} & {TableId.MARK, TableId.RATE}
+        assert not any(isinstance(action, SetBits) for flow in plain for action in flow.actions)
+        rates = PortParams(vlans=access(7), policy=PortPolicy(rate_in=1000, rate_out=1000))
+        made.set_params(BridgeParams(ports={"p1": rates}), 0.0)
+        without_meters = {flow.table for flow in wanted_flows(made.desired(), False)}
+        assert TableId.RATE not in without_meters
+
     def test_rules_lead_onwards_only(self) -> None:
         for table in PIPELINE:
             for rule in table.rules:
@@ -257,6 +315,8 @@ class TestDeclaration:
         """But those that nothing enters unless its port has a flow there."""
         misses = {table.id for table in PIPELINE if any(rule.priority == 0 for rule in table.rules)}
         assert misses == {table.id for table in PIPELINE} - {
+            TableId.ACCESS,
+            TableId.MARK,
             TableId.SOURCE,
             TableId.SNOOP,
             TableId.STORM,

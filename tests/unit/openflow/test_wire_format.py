@@ -18,7 +18,9 @@ from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import HoldDown
 from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lldp import BridgeParams as LldpParams
+from ofapp.bridge.loop_protect.params import BridgeParams as LoopParams
 from ofapp.bridge.multicast import Params as MulticastParams
+from ofapp.bridge.params.acl import STATES
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import AclMatch, AclRule, Mirror, Policies, PortPolicy, Storm
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -57,18 +59,26 @@ def rich() -> Bridge:
             policy=PortPolicy(isolated=True, mcast_flood=False, acl="guests", storm=Storm(1, 2, 3)),
         ),
         "trunk": PortParams(
-            vlans=trunk(frozenset({7, 8}), native=9), policy=PortPolicy(hairpin=True, flood=False)
+            vlans=trunk(frozenset({7, 8}), native=9),
+            policy=PortPolicy(
+                hairpin=True, community=9, rate_in=5000, rate_out=6000, flood=False, acl="states"
+            ),
         ),
-        "locked": PortParams(vlans=access(7), policy=PortPolicy(locked=True, bcast_flood=False)),
-        "storm": PortParams(policy=PortPolicy(storm=Storm(4, None, None))),
+        "locked": PortParams(
+            vlans=access(7),
+            policy=PortPolicy(locked=True, bcast_flood=False, qos_trust="none", priority=2),
+        ),
+        "storm": PortParams(policy=PortPolicy(storm=Storm(4, None, None), qos_trust="pcp")),
         "br0": PortParams(vlans=access(7)),
     }
     rules = (
-        AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5, mirror="spy"),
+        AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5, mirror="spy", pcp=5),
         AclRule("rest", allow=False),
     )
+    states = (AclRule("known", ((STATES["established"],), (STATES["related"],))),)
     policies = Policies(
-        acls={"guests": rules}, mirrors=(Mirror("spy", frozenset({"trunk"}), frozenset({"storm"})),)
+        acls={"guests": rules, "states": states},
+        mirrors=(Mirror("spy", frozenset({"trunk"}), frozenset({"storm"})),),
     )
     params = BridgeParams(
         ports=ports,
@@ -76,6 +86,7 @@ def rich() -> Bridge:
         policies=policies,
         lags={"lag0": LagParams(("m1",), lacp="off"), "lag1": LagParams(("m2",))},
         lldp=LldpParams(),
+        loop_protect=LoopParams(),
         stp=StpParams(hello_time=1.0),
     )
     bridge = Bridge(3, params)

@@ -1,6 +1,6 @@
 """What ofapp relies on in eventlet: a failure names what a new version has changed.
 
-`ofapp/common/hub.py` lists the names, and tests/unit/test_hub.py is about what it makes of them.
+`ofapp/common/hub.py` lists the names; tests/unit/common/test_hub.py tests what it makes of them.
 """
 
 from __future__ import annotations

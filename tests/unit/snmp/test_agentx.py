@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.snmp import pdu
-from ofapp.snmp.objects import Objects, Row, Section
+from ofapp.snmp.objects import Objects, Row, Subtree
 from ofapp.snmp.pdu import Error, Flag, Header, PduError, Range, Type
 from ofapp.snmp.subagent import AgentXSession, SessionError
 from ofapp.snmp.values import Kind, Oid, Value, bridge_id, integer, port_list
@@ -65,7 +65,7 @@ def test_the_next_one_is_the_first_of_those_behind(
         prefix: [(one, integer(len(one))) for one in sorted(known) if one[:1] == prefix]
         for prefix in prefixes
     }
-    objects = Objects(Section(prefix, lambda own=own: own) for prefix, own in rows.items())
+    objects = Objects(Subtree(prefix, lambda own=own: own) for prefix, own in rows.items())
     behind = [one for one in sorted(known) if (one >= name if include else one > name)]
     wanted = behind[0] if behind and (not end or behind[0] < end) else None
     found = objects.next(name, include, end)

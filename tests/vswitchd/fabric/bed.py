@@ -18,11 +18,9 @@ import ofapp.common.hub  # noqa: F401
 from ofapp.bridge import bridge as core
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import Effect, InstallEntry
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.effects import PutRemote, SetFabric
-from ofapp.bridge.fabric.graph import End, Graph, Link
-from ofapp.bridge.fabric.plan import plan
-from ofapp.bridge.fabric.update import Content
+from ofapp.bridge.effects.fabric import Content, DesiredFabric, PutRemote, SetFabric
+from ofapp.bridge.fabric.plans.graph import End, Graph, Link
+from ofapp.bridge.fabric.plans.plan import plan
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import Port
 from ofapp.openflow.switch.encode.encoder import Encoder
@@ -99,8 +97,7 @@ class Bed:
         for number in graph.members:
             bridge = switch.add_bridge()
             links = link_ports(graph, number)
-            for port in (*links, *EDGES):
-                bridge.add_port(port)
+            bridge.add_ports(dict.fromkeys((*links, *EDGES), ()))
             params = {
                 f"e{port}": options for (at, port), options in (ports or {}).items() if at == number
             }

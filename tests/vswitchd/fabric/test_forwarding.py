@@ -26,7 +26,7 @@ from tests.vswitchd.fabric.bed import (
 
 # isort: split
 from ofapp.bridge.effects import InstallEntry
-from ofapp.bridge.fabric.graph import Graph
+from ofapp.bridge.fabric.plans.graph import Graph
 from ofapp.bridge.params.params import PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.vlan import access, trunk

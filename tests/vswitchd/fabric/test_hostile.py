@@ -23,8 +23,8 @@ from tests.vswitchd.fabric.bed import (
 from tests.vswitchd.test_fuzz_frames import MALFORMED
 
 # isort: split
+from ofapp.bridge.effects.fabric import Colour
 from ofapp.bridge.fabric.address import source, to_member, to_tree
-from ofapp.bridge.fabric.routes.paths import Colour
 from ofapp.bridge.mac import format_mac
 from ofapp.openflow.model.rule import TableId
 

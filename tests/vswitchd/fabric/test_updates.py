@@ -10,9 +10,8 @@ from tests.support import frames
 from tests.vswitchd.fabric.bed import EDGES, NUMBER_B, RING, SQUARE, A, B, Bed, MakeBed, know
 
 # isort: split
-from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote, SetFabric
-from ofapp.bridge.fabric.plan import plan
-from ofapp.bridge.fabric.update import Content
+from ofapp.bridge.effects.fabric import Content, FlushRemote, PutRemote, RemoveRemote, SetFabric
+from ofapp.bridge.fabric.plans.plan import plan
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.switch.audit.comparison import Messages, flow_changes, identity

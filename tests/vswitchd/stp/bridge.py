@@ -11,6 +11,8 @@ from tests.support.ovs import Bridge
 from tests.support.waiting import wait_for
 from tests.vswitchd.stp.neighbour import alongside
 
+SPEED = 2
+"""How much faster the controller's clock is than the switch's and the neighbours'."""
 FORWARD_DELAY = 4
 RECOVERY = 5
 """Seconds for which BPDU guard shuts a port: a busy machine has to look at it meanwhile."""

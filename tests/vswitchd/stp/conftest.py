@@ -1,8 +1,8 @@
 """A controller that knows the bridges of all these tests by their datapath ids.
 
-The controller's clock is real and its timers are the shortest allowed; the switch's clock is moved
-along with it (`neighbour.alongside`), because a warp of seconds would end the flows that bring
-BPDUs to the controller.
+The controller's timers are the shortest allowed; the switch's clock is moved along with real time
+(`neighbour.alongside`), because a warp of seconds would end the flows that bring BPDUs to the
+controller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd
 from tests.support.waiting import wait_for
-from tests.vswitchd.stp.bridge import FORWARD_DELAY, RECOVERY
+from tests.vswitchd.stp.bridge import FORWARD_DELAY, RECOVERY, SPEED
 
 EDGE = {"admin_edge": True}
 SLOW = {"auto_edge": False}
@@ -72,7 +72,7 @@ def trapping(bridge: Bridge) -> set[int]:
 
 @pytest.fixture(scope="module")
 def controller(controller_factory: Callable[..., Controller]) -> Controller:
-    return controller_factory(_config())
+    return controller_factory(_config(), speed=SPEED)
 
 
 @pytest.fixture

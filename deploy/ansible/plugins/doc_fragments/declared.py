@@ -43,6 +43,12 @@ options:
     - Reach only ports that are not isolated.
     - The default of ofapp is V(false).
     type: bool
+  community:
+    description:
+    - Reach only ports of the same community, and ports that are neither isolated nor
+      in a community. It excludes C(isolated).
+    - 1 to 31.
+    type: int
   learning:
     description:
     - Learn the addresses of hosts here.
@@ -100,6 +106,35 @@ options:
     description:
     - The access list for what comes in, by its name in C(acls).
     type: str
+  rate_in:
+    description:
+    - Most kbit/s that may come in here; what exceeds it is dropped. Without it no limit.
+    - 64 to 100000000.
+    type: int
+  rate_out:
+    description:
+    - Most kbit/s that may leave here; what exceeds it is dropped. Without it no limit.
+    - 64 to 100000000.
+    type: int
+  qos_trust:
+    description:
+    - 'Which priorities of frames that come in are kept: the DSCP of IP packets, the PCP
+      of VLAN tags, both, or none. A PCP that is not kept follows from a DSCP that is,
+      and a DSCP from a PCP; without one, both are those of C(priority).'
+    - The default of ofapp is V(both).
+    type: str
+    choices:
+    - both
+    - dscp
+    - pcp
+    - none
+  priority:
+    description:
+    - The PCP of frames that come in without a VLAN tag and get one; with C(qos_trust)
+      that of all frames without a priority that is kept, and the DSCP as its class selector.
+    - 0 to 7.
+    - The default of ofapp is V(0).
+    type: int
   lldp:
     description:
     - LLDP of a port.
@@ -116,6 +151,18 @@ options:
           for the map.'
         - The default of ofapp is V(false).
         type: bool
+      one_way:
+        description:
+        - 'What to do where a neighbour of this controller or its cluster does not hear
+          this port: nothing, warn, or close the port, which opens when it is heard again.
+          It is closed only if the port at the other end has C(hold), too. Use C(hold)
+          on ports that lead to switches of yours, not on ports with hosts.'
+        - The default of ofapp is V(warn).
+        type: str
+        choices:
+        - 'off'
+        - warn
+        - hold
   first_hop:
     description:
     - First-hop security of a port.
@@ -154,12 +201,103 @@ options:
           discovery.'
         - The default of ofapp is V(true).
         type: bool
+      ethertypes:
+        description:
+        - 'EtherTypes that hosts may send, behind a VLAN tag if there is one: all; ip
+          for ARP, RARP, IPv4 and IPv6; or names and numbers, as ip,pppoe,0x88b5. Frames
+          with an LLC header are llc, and guards of sources and of servers or routers
+          refuse them anyway.'
+        - The default of ofapp is V(all).
+        type: raw
       max_bindings:
         description:
         - Most dynamic bindings of the port, with DHCP clients that wait for a lease.
         - 1 to 65536.
         - The default of ofapp is V(64).
         type: int
+  port_access:
+    description:
+    - Port access control of a port.
+    type: dict
+    suboptions:
+      authentication:
+        description:
+        - 'How hosts here are authenticated: by 802.1X, by their MAC address (mab), or
+          by the second if the first has failed. off: the port is open.'
+        - The default of ofapp is V(off).
+        type: str
+        choices:
+        - 'off'
+        - dot1x
+        - mab
+        - dot1x_mab
+        - mab_dot1x
+      host_mode:
+        description:
+        - 'single: one host; multi: the first host that is authorised opens the port for
+          all; multi_auth: each host is authenticated.'
+        - The default of ofapp is V(single).
+        type: str
+        choices:
+        - single
+        - multi
+        - multi_auth
+      max_hosts:
+        description:
+        - Most hosts of a port with multi_auth, those that are not authorised among them.
+        - 1 to 256.
+        - The default of ofapp is V(16).
+        type: int
+      reauth_period:
+        description:
+        - 'Seconds until a host is authenticated again; 0: never. Session-Timeout of the
+          server is preferred.'
+        - 0 to 86400.
+        - The default of ofapp is V(3600).
+        type: int
+      quiet_period:
+        description:
+        - Seconds for which a host that was refused is not authenticated again.
+        - 1 to 65535.
+        - The default of ofapp is V(60).
+        type: int
+      tx_period:
+        description:
+        - Seconds after which an EAP request that was not answered is sent again.
+        - 1 to 300.
+        - The default of ofapp is V(5).
+        type: int
+      max_requests:
+        description:
+        - Times that an EAP request is sent to a host.
+        - 1 to 10.
+        - The default of ofapp is V(3).
+        type: int
+      guest_vlan:
+        description:
+        - VLAN of the port for a host that does not speak 802.1X.
+        - 1 to 4094.
+        type: int
+      auth_fail_vlan:
+        description:
+        - VLAN of the port for a host that the server has refused.
+        - 1 to 4094.
+        type: int
+      critical_vlan:
+        description:
+        - VLAN of the port for a host while no server answers.
+        - 1 to 4094.
+        type: int
+  loop_protect:
+    description:
+    - Loop protection of a port.
+    type: dict
+    suboptions:
+      enabled:
+        description:
+        - Send frames here while it is an edge port, and hold it if they come back.
+        - The default of ofapp is V(true).
+        type: bool
   storm:
     description:
     - Storm control, frames a second.
@@ -187,7 +325,7 @@ options:
     suboptions:
       enabled:
         description:
-        - Take part; otherwise the port forwards, and BPDUs pass as ordinary multicast.
+        - Run spanning tree; without it the port forwards, and BPDUs pass as other multicast.
         - The default of ofapp is V(true).
         type: bool
       priority:
@@ -202,7 +340,7 @@ options:
         type: int
       admin_edge:
         description:
-        - 'Only hosts are connected: forward at once when the link comes up.'
+        - 'Only hosts are connected: forward 50 ms after the link comes up.'
         - The default of ofapp is V(false).
         type: bool
       auto_edge:
@@ -273,7 +411,7 @@ options:
         type: int
       mcast_flood_unregistered:
         description:
-        - The port gets groups without members.
+        - Forward unregistered multicast groups to this port.
         - The default of ofapp is V(false).
         type: bool
       vlans:
@@ -305,6 +443,18 @@ options:
     choices:
     - flood
     - drop
+  arp_suppress:
+    description:
+    - The switch answers ARP requests for addresses that are bound to a host, instead
+      of flooding them.
+    - The default of ofapp is V(false).
+    type: bool
+  nd_suppress:
+    description:
+    - The switch answers neighbour solicitations for addresses that are bound to a host,
+      instead of flooding them. It takes Open vSwitch's userspace datapath.
+    - The default of ofapp is V(false).
+    type: bool
   multicast:
     description:
     - Snooping parameters that differ from the bridge's.
@@ -405,8 +555,8 @@ options:
     description:
     - 'How often the partner is asked to send: slow is each 30 s, fast is each second.
       A member that is silent alone is given up after 90 s, or 3 s with fast. A partner
-      that asks for fast itself gives all members up when the controller is away for 3
-      s: 18 s away cost 15.8 s of frames; a cluster''s takeover cost none in 33 of 35
+      that asks for fast itself gives all members up when the controller is disconnected
+      for 3 s; 18 s cost 15.8 s of frames; a cluster''s takeover cost none in 33 of 35
       trials.'
     - The default of ofapp is V(slow).
     type: str
@@ -424,7 +574,7 @@ options:
     - layer3+4
   min_links:
     description:
-    - 'With fewer members in use the aggregation is down: 1 to 8.'
+    - Minimum number of members in use, 1 to 8; with fewer the aggregation is down.
     - The default of ofapp is V(1).
     type: int
   max_links:
@@ -488,6 +638,13 @@ options:
     - Most learned entries of a bridge.
     - 0 to 10000000.
     - The default of ofapp is V(100000).
+    type: int
+  ct_zone_block:
+    description:
+    - 'Block of connection tracking zones, for access lists with states: the zone is 4096
+      times this, plus the VID. Bridges of one Open vSwitch need different blocks. Without
+      it the block follows from the datapath id.'
+    - 1 to 15.
     type: int
   packet_in_rate:
     description:
@@ -555,6 +712,91 @@ options:
         description:
         - Most dynamic bindings in each VLAN; without it no limit per VLAN.
         - 1 to 65536.
+        type: int
+  port_access:
+    description:
+    - Port access control of a bridge.
+    type: dict
+    suboptions:
+      enabled:
+        description:
+        - Authenticate hosts on ports that have C(authentication), by 802.1X or MAC address.
+        - The default of ofapp is V(false).
+        type: bool
+      servers:
+        description:
+        - RADIUS servers, the preferred first, as 10.0.0.1,10.0.0.2:1645; port 1812 by
+          default.
+        type: str
+      secret_file:
+        description:
+        - File with the secret that is shared with the servers, in its first line.
+        type: str
+      server_timeout:
+        description:
+        - Seconds to wait for an answer of a server.
+        - 1 to 30.
+        - The default of ofapp is V(3).
+        type: int
+      server_tries:
+        description:
+        - Times that a request is sent to a server.
+        - 1 to 10.
+        - The default of ofapp is V(2).
+        type: int
+      dead_time:
+        description:
+        - Seconds for which a server that has not answered is asked after all others.
+        - 0 to 3600.
+        - The default of ofapp is V(60).
+        type: int
+      accounting:
+        description:
+        - Report the start and end of each session to the servers, at their port plus
+          one.
+        - The default of ofapp is V(false).
+        type: bool
+      interim_period:
+        description:
+        - 'Seconds between further reports of a session; 0: none.'
+        - 0 to 86400.
+        - The default of ofapp is V(0).
+        type: int
+      dynamic_port:
+        description:
+        - UDP port for Disconnect and Change-of-Authorization of the servers, usually
+          3799; without it none are taken.
+        - 1024 to 65535.
+        type: int
+  loop_protect:
+    description:
+    - Loop protection of a bridge.
+    type: dict
+    suboptions:
+      enabled:
+        description:
+        - Send frames by which loops behind edge ports are found, and hold such a port.
+        - The default of ofapp is V(false).
+        type: bool
+      interval:
+        description:
+        - Seconds between two frames of an edge port, in each of its VLANs.
+        - 0.2 to 10.
+        - The default of ofapp is V(1.0).
+        type: float
+      hold:
+        description:
+        - Seconds without a returned frame until a held port opens; twice as long each
+          time that the port is held again.
+        - 1 to 86400.
+        - The default of ofapp is V(30).
+        type: int
+      longest_hold:
+        description:
+        - Most seconds until a held port opens; a port that was open as long starts with
+          C(hold) again.
+        - 1 to 86400.
+        - The default of ofapp is V(3600).
         type: int
   stp:
     description:
@@ -832,6 +1074,10 @@ options:
             description:
             - 'true: packet fragments, whose ports, flags and ICMP type cannot be matched.'
             type: bool
+          state:
+            description:
+            - 'state of the connection: new, established, related, invalid; or several.'
+            type: raw
           tcp_src:
             description:
             - 80, "1024-65535", [80, 443].
@@ -890,7 +1136,7 @@ options:
             type: int
       action:
         description:
-        - may be left out with C(rate) or C(mirror), which allow.
+        - may be left out with C(rate), C(set) or C(mirror), which allow.
         type: str
         choices:
         - allow
@@ -899,6 +1145,21 @@ options:
         description:
         - a port, by name, that gets a copy.
         type: str
+      set:
+        description:
+        - what packets get that pass.
+        type: dict
+        suboptions:
+          dscp:
+            description:
+            - DSCP of IPv4 and IPv6 packets, 46 for voice; the match must be of IP.
+            - 0 to 63.
+            type: int
+          pcp:
+            description:
+            - 802.1p priority in the VLAN tag, 5 for voice; without a tag no effect.
+            - 0 to 7.
+            type: int
       rate:
         description:
         - frames a second that pass, of all ports with the list; others are dropped.

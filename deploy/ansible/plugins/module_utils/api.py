@@ -45,6 +45,14 @@ def new_module(spec, required_if=()):
     )
 
 
+class RefusedError(Exception):
+    """An error of the controller, or no answer.  result: what the module's result has of it."""
+
+    def __init__(self, msg, **result):
+        super().__init__(msg)
+        self.result = {"msg": msg, **result}
+
+
 class Controller:
     """The controller that the options of a module name; its refusals end the module."""
 
@@ -86,7 +94,17 @@ class Controller:
                 return result
 
     def request(self, method, path, body=None, query=None, missing_ok=False):
-        """Return the body of an answer; it may take as long as the option `timeout` says."""
+        """Return the body of an answer; an error ends the module."""
+        try:
+            return self.ask(method, path, body, query, missing_ok)
+        except RefusedError as error:
+            self._module.fail_json(**error.result)
+
+    def ask(self, method, path, body=None, query=None, missing_ok=False):
+        """Return the body of an answer; it may take as long as the option `timeout` says.
+
+        Raises RefusedError.
+        """
         url, options = self.place + path, dict(self._options)
         if self.place.startswith(UNIX):
             url = "http://localhost" + path
@@ -108,22 +126,13 @@ class Controller:
                     continue
                 if error.code == 404 and missing_ok:
                     return None
-                self._refused(method, path, error)
+                raise _refusal(method, path, error) from None
             except (URLError, OSError, ValueError) as error:
                 reason = getattr(error, "reason", None) or error
-                self._module.fail_json(
-                    msg=f"no answer from the controller at {self.place}: {reason} (does"
+                raise RefusedError(
+                    f"no answer from the controller at {self.place}: {reason} (does"
                     " ofapp-manager run there? The option api says where)"
-                )
-
-    def _refused(self, method, path, error):
-        """End the module with the controller's error, which names the field."""
-        try:
-            problem = json.loads(error.read())
-            detail, fields = problem["detail"], problem.get("errors", [])
-        except (ValueError, KeyError, TypeError):
-            detail, fields = f"{method} {path}: {error.code} {error.reason}", []
-        self._module.fail_json(msg=detail, status=error.code, errors=fields)
+                ) from None
 
     def _content(self, data):
         if not data:
@@ -131,7 +140,7 @@ class Controller:
         try:
             return json.loads(data)
         except ValueError:
-            self._module.fail_json(msg=f"the server at {self.place} is not ofapp")
+            raise RefusedError(f"the server at {self.place} is not ofapp") from None
 
     def _token_of_file(self, path):
         if path is None:
@@ -141,6 +150,16 @@ class Controller:
                 return file.read().strip()
         except (OSError, ValueError) as error:
             self._module.fail_json(msg=f"token_file: cannot read {path}: {error}")
+
+
+def _refusal(method, path, error):
+    """Return the controller's error, which names the field."""
+    try:
+        problem = json.loads(error.read())
+        detail, fields = problem["detail"], problem.get("errors", [])
+    except (ValueError, KeyError, TypeError):
+        detail, fields = f"{method} {path}: {error.code} {error.reason}", []
+    return RefusedError(detail, status=error.code, errors=fields)
 
 
 def path_of(bridge, *below):

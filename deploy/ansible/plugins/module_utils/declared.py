@@ -10,6 +10,7 @@ PORT = {
     "fdb_max_learned": {"type": "int"},
     "trust": {"type": "str", "choices": ["none", "guest", "uplink", "learn"]},
     "isolated": {"type": "bool"},
+    "community": {"type": "int"},
     "learning": {"type": "bool"},
     "flood": {"type": "bool"},
     "mcast_flood": {"type": "bool"},
@@ -21,7 +22,18 @@ PORT = {
     "monitor": {"type": "bool"},
     "shutdown": {"type": "bool"},
     "acl": {"type": "str"},
-    "lldp": {"type": "dict", "options": {"enabled": {"type": "bool"}, "link": {"type": "bool"}}},
+    "rate_in": {"type": "int"},
+    "rate_out": {"type": "int"},
+    "qos_trust": {"type": "str", "choices": ["both", "dscp", "pcp", "none"]},
+    "priority": {"type": "int"},
+    "lldp": {
+        "type": "dict",
+        "options": {
+            "enabled": {"type": "bool"},
+            "link": {"type": "bool"},
+            "one_way": {"type": "str", "choices": ["off", "warn", "hold"]},
+        },
+    },
     "first_hop": {
         "type": "dict",
         "options": {
@@ -30,9 +42,29 @@ PORT = {
             "nd_inspection": {"type": "bool"},
             "dhcp_server": {"type": "bool"},
             "router": {"type": "bool"},
+            "ethertypes": {"type": "raw"},
             "max_bindings": {"type": "int"},
         },
     },
+    "port_access": {
+        "type": "dict",
+        "options": {
+            "authentication": {
+                "type": "str",
+                "choices": ["off", "dot1x", "mab", "dot1x_mab", "mab_dot1x"],
+            },
+            "host_mode": {"type": "str", "choices": ["single", "multi", "multi_auth"]},
+            "max_hosts": {"type": "int"},
+            "reauth_period": {"type": "int"},
+            "quiet_period": {"type": "int"},
+            "tx_period": {"type": "int"},
+            "max_requests": {"type": "int"},
+            "guest_vlan": {"type": "int"},
+            "auth_fail_vlan": {"type": "int"},
+            "critical_vlan": {"type": "int"},
+        },
+    },
+    "loop_protect": {"type": "dict", "options": {"enabled": {"type": "bool"}}},
     "storm": {
         "type": "dict",
         "options": {
@@ -75,6 +107,8 @@ VLAN = {
     "description": {"type": "str"},
     "fdb_max_learned": {"type": "int"},
     "over_limit": {"type": "str", "choices": ["flood", "drop"]},
+    "arp_suppress": {"type": "bool"},
+    "nd_suppress": {"type": "bool"},
     "multicast": {
         "type": "dict",
         "options": {
@@ -120,6 +154,7 @@ MIRROR = {
 SETTINGS = {
     "ageing_time": {"type": "int"},
     "fdb_max_learned": {"type": "int"},
+    "ct_zone_block": {"type": "int"},
     "packet_in_rate": {"type": "int"},
     "lldp": {
         "type": "dict",
@@ -136,6 +171,29 @@ SETTINGS = {
             "relay_options": {"type": "str", "choices": ["remove", "insert", "keep"]},
             "max_bindings": {"type": "int"},
             "max_vlan_bindings": {"type": "int"},
+        },
+    },
+    "port_access": {
+        "type": "dict",
+        "options": {
+            "enabled": {"type": "bool"},
+            "servers": {"type": "str"},
+            "secret_file": {"type": "str"},
+            "server_timeout": {"type": "int"},
+            "server_tries": {"type": "int"},
+            "dead_time": {"type": "int"},
+            "accounting": {"type": "bool"},
+            "interim_period": {"type": "int"},
+            "dynamic_port": {"type": "int"},
+        },
+    },
+    "loop_protect": {
+        "type": "dict",
+        "options": {
+            "enabled": {"type": "bool"},
+            "interval": {"type": "float"},
+            "hold": {"type": "int"},
+            "longest_hold": {"type": "int"},
         },
     },
     "stp": {
@@ -211,6 +269,7 @@ ACL = {
                     "ip_dst": {"type": "str"},
                     "ip_dscp": {"type": "int"},
                     "fragment": {"type": "bool"},
+                    "state": {"type": "raw"},
                     "tcp_src": {"type": "raw"},
                     "tcp_dst": {"type": "raw"},
                     "tcp_established": {"type": "bool"},
@@ -229,6 +288,7 @@ ACL = {
             },
             "action": {"type": "str", "choices": ["allow", "drop"]},
             "mirror": {"type": "str"},
+            "set": {"type": "dict", "options": {"dscp": {"type": "int"}, "pcp": {"type": "int"}}},
             "rate": {"type": "int"},
         },
     }

@@ -8,11 +8,14 @@ import json
 
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
     Controller,
+    RefusedError,
     new_module,
     path_of,
 )
 
 STATES = ("present", "replaced", "absent")
+WARNED = 10
+"""Most warnings of one task."""
 
 
 def set_section(section, key, key_type, spec):
@@ -73,7 +76,39 @@ def change(module, settings):
     result = {"changed": changed, "changes": done["changes"], "settings": done["after"]}
     if module._diff and changed:
         result["diff"] = {"before": text(done["before"]), "after": text(done["after"])}
+    if module.check_mode and changed:
+        question = {"set": [{"bridge": module.params["bridge"], "settings": settings}]}
+        result.update(foretold(module, controller, question))
     module.exit_json(**result)
+
+
+def foretold(module, controller, question):
+    """Return who would be cut off, as results of a module, and warn of it.
+
+    A question that the controller does not answer is no failure: the result has the reason.
+    """
+    try:
+        answer = controller.ask("POST", "/v1/what-if", question)
+    except RefusedError as error:
+        return {"cut_off": None, "cut_off_unknown": str(error)}
+    lines = [_line("a loop", one) for one in answer["loops"]]
+    lines += [
+        _line(f"hosts of {one['a']} and {one['b']} do not reach each other", one)
+        for one in answer["cut_off"]
+    ]
+    lines += [
+        _line(f"{one['bridge']} {one['port']} does not forward", one) for one in answer["silent"]
+    ]
+    for line in lines[:WARNED]:
+        module.warn(f"with this change: {line}")
+    return {"cut_off": lines}
+
+
+def _line(what, one):
+    """Return what happens, in which VLAN, and for how long."""
+    vlan = f"VLAN {one['vlan']}" if one["vlan"] else "untagged"
+    span = "" if one["seconds"] is None else f"for {one['seconds']:g} s, "
+    return f"{what} ({vlan}): {span}from {one['since']:g} s on"
 
 
 def text(value):

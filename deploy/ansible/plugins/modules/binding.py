@@ -32,6 +32,12 @@ options:
   port:
     description: The port of the host, by name or number. Needed for O(state=present).
     type: str
+  shared:
+    description:
+      - Other hosts have a shared binding of the address, too, as with VRRP.
+      - With O(state=absent), only the host with O(mac) and O(port) loses it.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -73,21 +79,32 @@ def main():
             "vlan": {"type": "int", "default": 0},
             "mac": {"type": "str"},
             "port": {"type": "str"},
+            "shared": {"type": "bool", "default": False},
         },
-        required_if=[("state", "present", ["mac", "port"])],
+        required_if=[
+            ("state", "present", ["mac", "port"]),
+            ("shared", True, ["mac", "port"]),
+        ],
     )
     params, controller = module.params, Controller(module)
     bridge, vlan, address = (params[name] for name in ("bridge", "vlan", "address"))
     path = path_of(bridge, "bindings")
+    shared = params["shared"]
+    after = None
+    if params["mac"] and params["port"]:
+        port = port_name(controller, bridge, params["port"])
+        after = {"mac": params["mac"].lower(), "port": port, "shared": shared}
     before = None
     for entry in controller.entries(path, vlan=vlan):
         if entry["address"] == canonical(address) and entry["seconds_left"] is None:
-            before = {"mac": entry["mac"], "port": entry["port"]["name"]}
+            own = {"mac": entry["mac"], "port": entry["port"]["name"], "shared": entry["shared"]}
+            if before is None and not (shared and own["shared"] and own != after):
+                before = own
     if params["state"] == "absent":
         place = path_of(bridge, "bindings", vlan) + "/" + address
-        finish(module, before, None, lambda: controller.request("DELETE", place))
-    body = {name: params[name] for name in ("port", "vlan", "mac", "address")}
-    after = {"mac": params["mac"].lower(), "port": port_name(controller, bridge, params["port"])}
+        host = {"port": after["port"], "mac": after["mac"]} if shared else None
+        finish(module, before, None, lambda: controller.request("DELETE", place, query=host))
+    body = {name: params[name] for name in ("port", "vlan", "mac", "address", "shared")}
     finish(module, before, after, lambda: controller.request("POST", path, body))
 
 

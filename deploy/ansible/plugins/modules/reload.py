@@ -55,12 +55,20 @@ warnings_of_file:
   returned: success
   type: list
   elements: str
+cut_off:
+  description:
+    - Hosts that would be cut off, and loops, as the copy of the network predicts them.
+    - Null if the controller cannot predict it; C(cut_off_unknown) has the reason.
+  returned: in check mode, if something would change
+  type: list
+  elements: str
 """
 
 from ansible_collections.ofapp.bridge.plugins.module_utils.api import (
     Controller,
     new_module,
 )
+from ansible_collections.ofapp.bridge.plugins.module_utils.settings import foretold
 
 
 def main():
@@ -74,7 +82,8 @@ def main():
     query = {"dry_run": module.check_mode}
     query.update((name, module.params[name]) for name in ("force", "reset"))
     words = {name: str(value).lower() for name, value in query.items()}
-    done = Controller(module).request("POST", "/v1/config/reload", query=words)
+    controller = Controller(module)
+    done = controller.request("POST", "/v1/config/reload", query=words)
     bridges = [
         {"name": one["name"], "datapath_id": one["datapath_id"], "changes": one["changes"]}
         for one in done["bridges"]
@@ -88,6 +97,9 @@ def main():
     if module._diff and bridges:
         lines = [one["name"] + ": " + change for one in bridges for change in one["changes"]]
         result["diff"] = {"prepared": "\n".join(lines)}
+    if module.check_mode and bridges:
+        question = {"reload": "reset" if module.params["reset"] else "keep"}
+        result.update(foretold(module, controller, question))
     module.exit_json(**result)
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from prometheus_client.core import Metric
 
 from ofapp.api.metrics.declaration import OF_BRIDGE, Labelled, Metrics, Source, families, of_bridge
-from ofapp.bridge.answers import FdbCounts, fdb_counts, vlan_limits
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.datapath_status import Answered
+from ofapp.bridge.queries import FdbCounts, fdb_counts, vlan_limits
 from ofapp.controller.network import Network
 
 
@@ -24,6 +25,7 @@ class _Known(NamedTuple):
     channel: Mapping[str, int] = {}
     drops: Mapping[str, int] = {}
     round_trip: float | None = None
+    answered: Answered = Answered()
     packet_ins: Mapping[str, int] = {}
 
 
@@ -38,6 +40,10 @@ _METRICS: Metrics[_Known] = (
     ("ofapp_learning_total{what}", "Results of sightings and of entries.", "counts.counters"),
     ("ofapp_channel_total{what}", "Invalid OpenFlow messages.", "channel"),
     ("ofapp_dropped_frames_total{rule}", "Frames dropped by the switch.", "drops"),
+    ("ofapp_arp_answered_total", "ARP requests answered by the switch for bound hosts.",
+     "answered.arp"),
+    ("ofapp_nd_answered_total", "Neighbour solicitations answered by the switch for bound hosts.",
+     "answered.nd"),
     ("ofapp_fdb_held", "Addresses held down.", "counts.held"),
     ("ofapp_vlan_fdb_learned{vlan}", "Learned entries, where the VLAN has a limit.",
      lambda status: {str(vid): one.learned for vid, one in vlan_limits(status.bridge).items()}),
@@ -72,6 +78,7 @@ def _rows(network: Network) -> Iterator[Labelled[_Known]]:
                 standby=status.owner is not None,
                 channel=datapath.channel.counters,
                 drops=status.drops,
+                answered=status.answered,
                 round_trip=datapath.channel.round_trip,
                 packet_ins=datapath.packet_ins,
             )

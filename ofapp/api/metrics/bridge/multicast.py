@@ -9,9 +9,9 @@ from typing import NamedTuple
 from prometheus_client.core import Metric
 
 from ofapp.api.metrics.declaration import OF_BRIDGE, Labelled, Metrics, Source, families, of_bridge
-from ofapp.bridge.answers import SnoopingCounts, snooping_counts
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import Family, Snapshot
+from ofapp.bridge.queries import SnoopingCounts, snooping_counts
 from ofapp.controller.network import Network
 
 _Key = tuple[str, ...]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from prometheus_client.core import Metric
 
 from ofapp.api.metrics.declaration import OF_PORT, Labelled, Metrics, Source, families, of_bridge
-from ofapp.bridge.answers import Limited, members, port_limit
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import Port, PortCount
+from ofapp.bridge.queries import Limited, members, port_limit
 from ofapp.common import hub
 from ofapp.controller.bridges.datapath import ask_all
 from ofapp.controller.network import Network

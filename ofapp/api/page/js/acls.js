@@ -1,35 +1,30 @@
 // The access lists of a switch, with the counters of each rule.
 
 import { get } from "./api.js";
-import { html, nothing, render } from "./lit.js";
-import { every } from "./poll.js";
+import { html, nothing } from "./lit.js";
+import { polled } from "./tab.js";
 import { clock, count, scaled } from "./words.js";
 
 const SECONDS = 3;
 
-export async function tab(place, { id, signal }) {
+export function tab(place, context) {
+  const { id, signal } = context;
   let before = new Map();
-  every(
-    SECONDS,
-    async () => {
-      const answer = await get(["bridges", id, "acls"], {}, signal);
-      if (signal.aborted) return;
-      const at = performance.now() / 1000;
-      const now = new Map();
-      const rate = (list, rule) => {
-        const key = JSON.stringify([list.name, rule.name]);
-        now.set(key, { at, packets: rule.packets });
-        const last = before.get(key);
-        return last && rule.packets !== null && last.packets !== null && rule.packets >= last.packets ? (rule.packets - last.packets) / (at - last.at) : null;
-      };
-      const page = html`${answer.metered === false ? html`<p class="problem">⚠ The switch has no meters: rates are not limited.</p>` : nothing}
-        ${answer.acls.length ? answer.acls.map((list) => acl(list, rate)) : html`<p class="quiet">This bridge has no access lists. They are written in the configuration file, under <code>acls</code>.</p>`}`;
-      render(page, place);
-      before = now;
-    },
-    signal,
-    (error) => render(html`<p class="problem">${error.message}</p>`, place),
-  );
+  polled(place, context, SECONDS, async () => {
+    const answer = await get(["bridges", id, "acls"], {}, signal);
+    const at = performance.now() / 1000;
+    const now = new Map();
+    const rate = (list, rule) => {
+      const key = JSON.stringify([list.name, rule.name]);
+      now.set(key, { at, packets: rule.packets });
+      const last = before.get(key);
+      return last && rule.packets !== null && last.packets !== null && rule.packets >= last.packets ? (rule.packets - last.packets) / (at - last.at) : null;
+    };
+    const page = html`${answer.metered === false ? html`<p class="problem">⚠ The switch has no meters: rates are not limited.</p>` : nothing}
+      ${answer.acls.length ? answer.acls.map((list) => acl(list, rate)) : html`<p class="quiet">This bridge has no access lists. They are written in the configuration file, under <code>acls</code>.</p>`}`;
+    before = now;
+    return page;
+  });
 }
 
 function acl(list, rate) {

@@ -3,6 +3,7 @@
 import { patch, portText, post, put, remove } from "./api.js";
 import { confirm } from "./confirm.js";
 import { html } from "./lit.js";
+import { portSettings, whatIf } from "./whatif.js";
 import { plural, vlanText } from "./words.js";
 
 const addresses = (number) => plural(number, "learned address", "learned addresses");
@@ -12,7 +13,7 @@ const UNTIL = "It holds until the configuration file changes the same value, or 
 export async function portDown({ id, bridge, port, ports, stp, far, after }) {
   const says = [`${port.name} of ${bridge.name} takes no frames and sends none from then on, BPDUs included.`];
   if (far) says.push(`It leads to ${far}: that link is gone for the network.`);
-  if (stp?.role === "root") says.push("It is the root port: spanning tree looks for another way to the root. Without one, this switch is cut off from it.");
+  if (stp?.role === "root") says.push("It is the root port: spanning tree looks for another path to the root. Without one, this switch is cut off from it.");
   if (port.learned) says.push(`The hosts of ${addresses(port.learned)} are not reached any more.`);
   if (bridge.peer && port.local) says.push("It is the switch's own port: its host may lose its connection to this controller.");
   says.push(UNTIL);
@@ -20,6 +21,7 @@ export async function portDown({ id, bridge, port, ports, stp, far, after }) {
     title: `Take ${port.name} of ${bridge.name} down?`,
     says,
     verb: "Take down",
+    check: whatIf(["it is taken down", portSettings(id, port.name, { shutdown: true })]),
     act: async () => {
       await patch(["bridges", id, "ports", portText(port, ports)], { shutdown: true });
       return `${port.name} of ${bridge.name} is down.`;
@@ -32,10 +34,11 @@ export async function portUp({ id, bridge, port, ports, after }) {
   const done = await confirm({
     title: `Bring ${port.name} of ${bridge.name} up?`,
     says: [
-      "It takes part again: it forwards as soon as spanning tree knows what is behind it, within three seconds as a rule.",
+      "It is enabled again: it forwards as soon as spanning tree knows what is behind it, within three seconds as a rule.",
       UNTIL,
     ],
     verb: "Bring up",
+    check: whatIf(["it comes up", portSettings(id, port.name, { shutdown: false })]),
     act: async () => {
       await patch(["bridges", id, "ports", portText(port, ports)], { shutdown: false });
       return `${port.name} of ${bridge.name} is up again.`;
@@ -123,9 +126,9 @@ export async function removeStatic({ id, bridge, entry, after }) {
 export async function recover({ id, bridge, port, ports, stp, after }) {
   const says = {
     "bpdu-guard": "BPDU guard closed it, because a BPDU came in where only hosts should be. If another bridge is still there, it closes again with the next BPDU.",
-    "root-guard": "Root guard keeps it from becoming the way to a better root. It stays closed as long as superior BPDUs arrive.",
+    "root-guard": "Root guard keeps it from becoming the path to a better root. It stays closed as long as superior BPDUs arrive.",
     "loop-guard": "Loop guard closed it, because BPDUs stopped to come. If the other side forwards without sending any, a loop is possible.",
-    "self-loop": "It heard its own BPDUs: the cable, or what is behind it, leads back to the same port. If it still does, it closes again.",
+    "self-loop": "It received its own BPDUs: the cable, or what is behind it, leads back to the same port. If it still does, it closes again.",
   };
   const done = await confirm({
     title: `Free ${port.name} of ${bridge.name}?`,
@@ -141,15 +144,75 @@ export async function recover({ id, bridge, port, ports, stp, after }) {
 
 export async function forgetAbsent(number, after) {
   const done = await confirm({
-    title: `Forget ${number === 1 ? "the switch" : `all ${number} switches`} that ${number === 1 ? "is" : "are"} away?`,
+    title: `Remove ${number === 1 ? "the disconnected switch" : `all ${number} disconnected switches`}?`,
     says: [
       "What was set of them at run time is lost: static and permanent entries, and parameters that are not in the file.",
       "A switch that comes back is treated as new. One that still forwards keeps its last flows.",
     ],
-    verb: "Forget",
+    verb: "Remove",
     act: async () => {
       const { forgotten } = await remove(["bridges"], { absent: "true" });
-      return `${plural(forgotten.length, "switch", "switches")} forgotten.`;
+      return `${plural(forgotten.length, "switch", "switches")} removed.`;
+    },
+  });
+  if (done) await after();
+}
+
+// about: {id, bridge, host, after}, as all of the following
+export async function authenticate({ id, bridge, host, after }) {
+  const done = await confirm({
+    title: `Authenticate ${host.user || host.mac} again?`,
+    says: [`The host on ${host.port} of ${bridge.name} is asked again at once, and keeps its rights until the RADIUS server has answered.`],
+    verb: "Authenticate again",
+    act: async () => {
+      await post(["bridges", id, "port-access", "reauthenticate"], {}, { port: host.port, mac: host.mac });
+      return `${host.user || host.mac} is authenticated again on ${bridge.name}.`;
+    },
+  });
+  if (done) await after();
+}
+
+export async function forgetHost({ id, bridge, host, after }) {
+  const done = await confirm({
+    title: `Clear ${host.user || host.mac}?`,
+    says: [
+      host.authorised
+        ? `The session of the host on ${host.port} of ${bridge.name} ends: its frames are dropped until it is authorised again.`
+        : `The host on ${host.port} of ${bridge.name} may try again at once.`,
+    ],
+    verb: "Clear",
+    act: async () => {
+      await post(["bridges", id, "port-access", "clear"], {}, { port: host.port, mac: host.mac });
+      return `${host.user || host.mac} was cleared on ${bridge.name}.`;
+    },
+  });
+  if (done) await after();
+}
+
+export function openPort(context) {
+  return open(
+    context,
+    "loop-protect",
+    "Loop protection holds it, because its frames came back. If the loop is still there, broadcasts circle until the next frame comes back: the port is then held for longer.",
+  );
+}
+
+export function openLink(context) {
+  return open(
+    context,
+    "lldp",
+    "It is closed because its link passes frames in one direction alone. If that is still so, the port closes again within seconds.",
+  );
+}
+
+async function open({ id, bridge, port, after }, protocol, why) {
+  const done = await confirm({
+    title: `Open ${port.name} of ${bridge.name}?`,
+    says: [why],
+    verb: "Open the port",
+    act: async () => {
+      await post(["bridges", id, protocol, "ports", String(port.number), "free"]);
+      return `${port.name} of ${bridge.name} is open.`;
     },
   });
   if (done) await after();

@@ -21,6 +21,7 @@ const CLAIMS = {
   "multicast-router": "acts as a multicast router or querier",
   fragment: "sends fragments that cannot be checked",
   dhcp: "sends DHCP messages that are not allowed",
+  ethertype: "sends frames of another EtherType:",
   nested: "sends nested tags that cannot be checked",
 };
 
@@ -119,7 +120,7 @@ function refusals(refused, portLink) {
 // What was claimed, and what contradicts it.
 function refusal(own, portLink) {
   const binding = own.contradicts;
-  return html`<code>${own.mac}</code> on ${portLink(own.port.name)} ${CLAIMS[own.claim] ?? own.claim}${own.address ? html` <code>${own.address}</code>` : nothing}${binding
+  return html`<code>${own.mac}</code> on ${portLink(own.port.name)} ${CLAIMS[own.claim] ?? own.claim}${own.address ?? own.ethertype ? html` <code>${own.address ?? own.ethertype}</code>` : nothing}${binding
     ? html`, which is bound to <code>${binding.mac}</code> on ${portLink(binding.port.name)} (${binding.origin})`
     : own.address && FORGED.has(own.claim) ? ", which has no binding there" : nothing}${own.why ? ` (${own.why})` : nothing};
     ${plural(own.samples, "sample")}, the last at ${clock(own.last)}${own.passed ? html` <b>and forwarded: the port only reports</b>` : nothing}`;

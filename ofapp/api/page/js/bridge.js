@@ -3,9 +3,10 @@
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
 import { live } from "./live.js";
-import { problemsOf } from "./network.js";
+import { SHARED } from "./network.js";
 import { calmly, every } from "./poll.js";
 import { link } from "./router.js";
+import { SHAPES, standing } from "./standing.js";
 import { age, count, facts } from "./words.js";
 
 export const title = "Switch";
@@ -14,6 +15,7 @@ const TABS = [
   ["ports", "Ports", () => import("./ports.js")],
   ["fdb", "FDB", () => import("./fdb.js")],
   ["bindings", "Bindings", () => import("./bindings.js")],
+  ["access", "Access", () => import("./access.js")],
   ["stp", "Spanning tree", () => import("./stp.js")],
   ["vlans", "VLANs", () => import("./vlans.js")],
   ["mdb", "Multicast", () => import("./mdb.js")],
@@ -33,6 +35,7 @@ export async function show(place, route, signal) {
   document.title = `${context.bridge.name} · ${tab[1]} · ofapp`;
   const draw = (problem = "") => render(frame(context.bridge, tab[0], problem), place);
   draw();
+  standing.watch(() => draw(), signal);
   const view = await tab[2]();
   if (signal.aborted) return;
   const inner = await view.tab(place.querySelector(".tab"), context);
@@ -46,7 +49,7 @@ export async function show(place, route, signal) {
     signal,
     (error) => error.status !== 401 && draw(error.message),
   );
-  const soon = calmly(look, 500, signal);
+  const soon = calmly(look, SHARED, signal);
   live.hear((event) => event.datapath_id === context.bridge.datapath_id && soon(), signal);
 }
 
@@ -55,16 +58,18 @@ function frame(bridge, chosen, problem) {
   return html`<div class="head">
       <h1>${bridge.name} <span class="badge ${bridge.connected ? "forwarding" : "disabled"}">${bridge.connected
         ? html`<span aria-hidden="true">●</span> connected`
-        : html`<span aria-hidden="true">○</span> away ${bridge.away === null ? "" : `for ${age(bridge.away)}`}`}</span></h1>
+        : html`<span aria-hidden="true">○</span> disconnected ${bridge.away === null ? "" : `for ${age(bridge.away)}`}`}</span></h1>
       ${facts([
         ["datapath id", html`<code>${id}</code>`],
         ["peer", bridge.peer],
         ["learned", `${count(bridge.fdb.learned)} of ${count(bridge.limits.fdb_max_learned)}`],
         ["static", count(bridge.fdb.static)],
         ["ageing", bridge.ageing_time ? `${bridge.ageing_time} s` : "never"],
-        ["in line", bridge.connected ? (bridge.in_line ? "yes" : "not yet") : null],
+        ["in sync", bridge.connected ? (bridge.in_line ? "yes" : "not yet") : null],
       ])}
-      <ul class="problems" aria-live="polite">${[...(problem ? [problem] : []), ...problemsOf(bridge)].map((what) => html`<li class="problem">⚠ ${what}</li>`)}</ul>
+      <ul class="problems" aria-live="polite">${problem ? html`<li class="problem">✖ ${problem}</li>` : nothing}${standing.open
+        .filter((own) => own.datapath_id === id)
+        .map((own) => html`<li class="severity ${own.severity}"><span aria-hidden="true">${SHAPES[own.severity]}</span> ${own.message}${own.remedy ? html` <code>${own.remedy}</code>` : nothing}</li>`)}</ul>
     </div>
     <nav class="tabs" aria-label="About ${bridge.name}">
       ${TABS.map(([name, title]) => html`<a href=${link(["bridge", id, name])} aria-current=${name === chosen ? "page" : nothing}>${title}</a>`)}

@@ -2,165 +2,88 @@
 // name is interpreted as markup.
 
 import cytoscape from "../vendor/cytoscape/cytoscape.esm.min.mjs";
+import { contents, MANY } from "./drawing.js";
 import { arranged } from "./layout.js";
-import { linkState, problemsOf } from "./network.js";
-import { bits, ROLE_LETTERS, unmirrored } from "./words.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-const MARKS = { discarding: "✕", learning: "◐", forwarding: "" };
-
 const FONT = 12;
-const LABEL_FONT = 10;
-const LINE = 1.25; // of the font's size
-export const HOSTS_SHOWN = 24;
-const AWAY = "away"; // the single box for all absent switches without a link to a present one
+const NARROW = 640; // pixels of a window whose map has no room for the word of each blocked link
+const FEWER = [MANY, 20, 12, 6]; // boxes, about, of a network with many switches
+const LARGEST = 1.1; // of a layout beside the canvas
+const LINE = 1.35; // of the font's size
+const FONTS = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
 function style() {
   const text = colour("text");
-  const line = (name, lineStyle, width = 2) => ({ "line-color": colour(name), "line-style": lineStyle, width });
+  const line = (name, lineStyle, width) => ({ "line-color": colour(name), "line-style": lineStyle, width });
+  const label = { "font-size": FONT, "font-family": FONTS, color: text, "text-background-color": colour("back"), "text-background-opacity": 1, "text-background-padding": 2 };
   return [
     {
       selector: "node",
       style: {
-        shape: "round-rectangle", width: "data(width)", height: "data(height)", label: "data(label)",
-        "background-color": colour("surface"), "border-width": 1.5, "border-color": colour("muted"),
-        color: text, "font-size": FONT, "font-family": "system-ui, sans-serif", "text-valign": "center",
-        "text-wrap": "wrap", "text-max-width": 1000, "line-height": LINE,
+        ...label, shape: "round-rectangle", width: "data(width)", height: "data(height)", label: "data(label)",
+        "background-color": colour("surface"), "border-width": 1.5, "border-color": colour("muted"), "text-background-opacity": 0,
+        "text-valign": "center", "text-wrap": "wrap", "text-max-width": 1000, "line-height": LINE,
       },
     },
-    { selector: "node.root", style: { "border-width": 3.5, "border-color": colour("accent") } },
-    { selector: "node.trouble", style: { "border-color": colour("warn"), "border-width": 3 } },
-    { selector: "node.away", style: { "border-style": "dashed", color: colour("muted"), "background-color": colour("back") } },
-    { selector: "node.neighbour, node.host", style: { shape: "cut-rectangle", "font-size": LABEL_FONT, "border-style": "dotted", "background-color": colour("back"), color: colour("muted") } },
-    { selector: "node.host", style: { shape: "ellipse", "border-style": "solid" } },
-    // Labels of links have a separate place that the layout keeps free.
-    { selector: "node.text", style: { "font-size": LABEL_FONT, "border-width": 0, "background-color": colour("back"), events: "no" } },
+    { selector: "node.root", style: { "border-width": 3, "border-color": colour("accent") } },
+    { selector: "node.group", style: { "border-style": "double", "border-width": 4 } },
+    { selector: "node.warning", style: { "border-color": colour("warning"), "border-width": 3 } },
+    { selector: "node.error", style: { "border-color": colour("fault"), "border-width": 3 } },
+    { selector: "node.disconnected", style: { "border-style": "dashed", color: colour("muted"), "background-color": colour("back") } },
+    { selector: "node.neighbour", style: { shape: "cut-rectangle", "border-style": "dotted", "background-color": colour("back"), color: colour("muted") } },
     {
       selector: "edge",
       style: {
-        "curve-style": "segments", "segment-distances": "data(distances)", "segment-weights": "data(weights)",
-        "edge-distances": "node-position", ...line("muted", "solid"), "arrow-scale": 1.3,
+        ...label, "curve-style": "segments", "segment-distances": "data(distances)", "segment-weights": "data(weights)",
+        "edge-distances": "node-position", "arrow-scale": 1.2, label: "data(word)", color: colour("muted"), ...line("muted", "solid", 2),
       },
     },
     { selector: "edge.straight", style: { "curve-style": "straight" } },
-    { selector: "edge.forwarding", style: line("forwarding", "solid") },
-    { selector: "edge.learning", style: line("learning", "dotted") },
-    { selector: "edge.discarding", style: line("discarding", "dashed") },
-    { selector: "edge.away", style: line("disabled", "dotted", 1.5) },
+    { selector: "edge.forwarding", style: line("ok", "solid", 2.5) },
+    { selector: "edge.learning", style: line("notice", "dotted", 2) },
     { selector: "edge.lag", style: { width: 5 } },
     { selector: "edge[load]", style: { width: "data(load)" } },
-    { selector: "edge.aBlocked", style: { "source-arrow-shape": "tee", "source-arrow-color": colour("discarding") } },
-    { selector: "edge.bBlocked", style: { "target-arrow-shape": "tee", "target-arrow-color": colour("discarding") } },
+    { selector: "edge.discarding", style: { ...line("inactive", "dashed", 1.25), ...(innerWidth < NARROW ? { label: "" } : {}) } },
+    { selector: "edge.disconnected", style: line("inactive", "dotted", 1.5) },
     { selector: "edge.outside", style: line("muted", "dotted", 1.5) },
-    { selector: "edge.way", style: { "line-color": colour("accent"), width: 6, "z-index": 9, "target-arrow-shape": "none" } },
+    { selector: "edge.missing", style: { ...line("fault", "dashed", 4), color: colour("fault"), "font-weight": "bold" } },
+    { selector: "edge.seen", style: { ...line("inactive", "dotted", 1.5), color: colour("muted"), "font-weight": "normal" } },
+    { selector: ".changed", style: { "underlay-color": colour("accent"), "underlay-opacity": 0.3, "underlay-padding": 7 } },
+    { selector: "edge.path", style: { ...line("accent", "solid", 6), "z-index": 9 } },
     { selector: "edge.back", style: { "source-arrow-shape": "triangle", "source-arrow-color": colour("accent") } },
     { selector: "edge.forth", style: { "target-arrow-shape": "triangle", "target-arrow-color": colour("accent") } },
-    { selector: "node.way", style: { "border-color": colour("accent"), "border-width": 4 } },
-    { selector: "node:selected", style: { "overlay-color": colour("accent"), "overlay-opacity": 0.18, "overlay-padding": 5 } },
+    { selector: "edge.frame-back", style: { "source-arrow-shape": "triangle", "source-arrow-color": colour("notice"), "arrow-scale": 1.6, "z-index": 8 } },
+    { selector: "edge.frame-forth", style: { "target-arrow-shape": "triangle", "target-arrow-color": colour("notice"), "arrow-scale": 1.6, "z-index": 8 } },
+    { selector: "node.path", style: { "border-color": colour("accent"), "border-width": 4 } },
+    // Names of ports only where a link is pointed at or selected.
+    {
+      selector: "edge.shown",
+      style: { color: text, "z-index": 10, "source-label": "data(source_port)", "target-label": "data(target_port)", "source-text-offset": 34, "target-text-offset": 34 },
+    },
+    { selector: ":selected", style: { "overlay-color": colour("accent"), "overlay-opacity": 0.18, "overlay-padding": 5 } },
   ];
 }
 
 const paper = document.createElement("canvas").getContext("2d");
 
-// Size of a text of several lines.
-function measured(text, font) {
-  paper.font = `${font}px system-ui, sans-serif`;
-  const lines = text.split("\n");
-  return {
-    width: Math.ceil(Math.max(...lines.map((own) => paper.measureText(own).width))),
-    height: Math.ceil(lines.length * font * LINE),
-  };
+// The size of a box around a text of several lines.
+function box(label) {
+  paper.font = `${FONT}px ${FONTS}`;
+  const lines = label.split("\n");
+  const width = Math.ceil(Math.max(...lines.map((own) => paper.measureText(own).width)));
+  return { width: Math.max(width + 18, 54), height: Math.ceil(lines.length * FONT * LINE) + 12 };
 }
 
-function box(label, font, extra) {
-  const { width, height } = measured(label, font);
-  return { label, width: Math.max(width + extra, 54), height: height + extra * 0.6 };
-}
+const kept = new Map(); // the layout is slow, so it is reused for the same shape
 
-function end(port, side, guarded) {
-  const mark = guarded ? " ⚠" : "";
-  const name = unmirrored(port.name);
-  if (!side) return name + mark;
-  return `${name} ${ROLE_LETTERS[side.role] ?? ""}${MARKS[side.state] ?? ""}`.trim() + mark;
-}
-
-export function linkId(link) {
-  return `${link.a.datapath_id}/${link.a.port.number}-${link.b.datapath_id}/${link.b.port.number}`;
-}
-
-// Absent switches without a link to a present one, which are drawn together.
-export function apart(map) {
-  const present = new Set(map.bridges.filter((own) => own.connected).map((own) => own.datapath_id));
-  const beside = new Set(map.links.flatMap(({ a, b }) => [present.has(a.datapath_id) && b.datapath_id, present.has(b.datapath_id) && a.datapath_id]));
-  return new Set(map.bridges.map((own) => own.datapath_id).filter((id) => !present.has(id) && !beside.has(id)));
-}
-
-// Contents of the map: {nodes: Map id -> {label, width, height, classes}, edges: [{id, a, b, classes, upper, lower}]}
-// known: {bridges: of /v1/bridges, map: of /v1/topology, hosts: {id, entries} or null, loads: Map or null}
-// shown: {outside, away}
-function contents({ bridges, map, hosts, loads }, { outside, away }) {
-  const about = new Map(bridges.map((bridge) => [bridge.datapath_id, bridge]));
-  const guarded = new Set(bridges.flatMap((bridge) => bridge.guarded.map(({ port }) => `${bridge.datapath_id}/${port.number}`)));
-  const held = ({ datapath_id: id, port }) => guarded.has(`${id}/${port.number}`);
-  const hidden = away ? new Set() : apart(map);
-  const nodes = new Map();
-  const edges = [];
-  for (const { datapath_id: id, name, connected, root } of map.bridges) {
-    if (hidden.has(id)) continue;
-    const own = about.get(id);
-    const trouble = connected && own && problemsOf(own).length > 0;
-    const second = [root && "root", !connected && "away", trouble && "⚠"].filter(Boolean).join(" · ");
-    const classes = [root && "root", !connected && "away", trouble && "trouble"].filter(Boolean).join(" ");
-    const label = unmirrored(name) + (second ? `\n${second}` : "");
-    nodes.set(id, { ...box(label, FONT, 22), root: Boolean(root), classes });
-  }
-  if (hidden.size) {
-    nodes.set(AWAY, { ...box(`${hidden.size} more\naway`, FONT, 22), root: false, classes: "away" });
-  }
-  for (const link of map.links) {
-    const { a, b, stp, lag } = link;
-    if (!nodes.has(a.datapath_id) || !nodes.has(b.datapath_id)) continue;
-    const lagName = [lag?.a, lag?.b].filter(Boolean).join(" – ");
-    const id = linkId(link);
-    const classes = [linkState(link), lagName && "lag", stp?.a?.state === "discarding" && "aBlocked", stp?.b?.state === "discarding" && "bBlocked"];
-    edges.push({
-      id, a: a.datapath_id, b: b.datapath_id, classes: classes.filter(Boolean).join(" "), load: loads?.get(id) ?? null,
-      ends: [end(a.port, stp?.a, held(a)), end(b.port, stp?.b, held(b))], more: lagName ? `⇉ ${unmirrored(lagName)}` : "",
-    });
-  }
-  for (const own of outside ? map.neighbours : []) {
-    if (!nodes.has(own.datapath_id)) continue;
-    const id = `n:${own.chassis_id}`;
-    const label = unmirrored(own.lldp?.system_name || own.chassis_id);
-    if (!nodes.has(id)) nodes.set(id, { ...box(label, LABEL_FONT, 20), root: false, classes: "neighbour" });
-    edges.push({ id: `${id}@${own.datapath_id}/${own.port.number}/${own.port_id ?? ""}`, a: own.datapath_id, b: id, classes: "outside", load: null, ends: [end(own.port, null, held(own)), unmirrored(own.port_id ?? "")], more: "" });
-  }
-  for (const entry of hosts && nodes.has(hosts.id) ? hosts.entries.slice(0, HOSTS_SHOWN) : []) {
-    const id = `h:${entry.vlan}/${entry.mac}`;
-    nodes.set(id, { ...box(entry.addresses[0] ?? entry.mac, LABEL_FONT, 24), root: false, classes: "host" });
-    edges.push({ id: `${id}@`, a: hosts.id, b: id, classes: "outside", load: null, ends: [unmirrored(entry.port.name), ""], more: "" });
-  }
-  return { nodes, edges };
-}
-
-// Labels of a link: port of the upper end, port of the lower end, and the rest.
-function caption(edge, from) {
-  const ends = from === edge.a ? edge.ends : [...edge.ends].reverse();
-  const load = edge.load && `${bits(from === edge.a ? edge.load.forth : edge.load.back)} ↓ ↑ ${bits(from === edge.a ? edge.load.back : edge.load.forth)}`;
-  return [ends[0], edge.more, load, ends[1]].filter(Boolean).join("\n");
-}
-
-let last = { key: "", found: null }; // the layout is slow, so it is reused for the same shape
-
-function places({ nodes, edges }, room) {
-  const sized = edges.map((edge) => {
-    const { width, height } = measured(caption({ ...edge, load: edge.load && { forth: 111e6, back: 111e6 } }, edge.a), LABEL_FONT);
-    return { id: edge.id, a: edge.a, b: edge.b, width: width + 4, height: height + 4 };
-  });
-  const key = JSON.stringify([[...nodes].map(([id, own]) => [id, own.width, own.height, own.root]), sized, room]);
-  if (key !== last.key) last = { key, found: arranged(nodes, sized, room) };
-  return last.found;
+function places(nodes, edges, room) {
+  const ends = edges.map(({ id, a, b }) => ({ id, a, b }));
+  const key = JSON.stringify([[...nodes].map(([id, own]) => [id, own.width, own.height, own.root]), ends, room]);
+  if (!kept.has(key)) kept.set(key, arranged(nodes, ends, room));
+  while (kept.size > FEWER.length) kept.delete(kept.keys().next().value);
+  return kept.get(key);
 }
 
 // Bends of a link in Cytoscape's terms: distance along the straight line, and distance from it.
@@ -174,47 +97,76 @@ function bends(points, one, other) {
   };
 }
 
-const width = (load) => Math.min(9, Math.max(2, Math.log10(1 + Math.max(load.forth, load.back) * 8) - 1));
+// 1 Mbit/s is as wide as a link without load; each tenfold of it adds 2 pixels.
+const width = (load) => Math.min(11, Math.max(2.5, 2 * Math.log10(1 + Math.max(load.forth, load.back) * 8) - 9.5));
 
-// All elements for Cytoscape; room: {width, height} of the canvas.
+// Boxes with their places, in so few groups that text has its full size.  Opened groups change no other one.
+function placed(known, shown, room) {
+  for (const most of shown.opened.size && shown.most ? [shown.most] : FEWER) {
+    shown.most = most;
+    const { nodes, edges } = contents(known, shown);
+    if (!nodes.size) return { nodes, edges };
+    for (const own of nodes.values()) Object.assign(own, box(own.tall ?? own.label));
+    const at = places(nodes, edges, room);
+    if (known.map.bridges.length < MANY || most === FEWER.at(-1) || at.scale < LARGEST || shown.opened.size) return { nodes, edges, at };
+  }
+}
+
+// All elements for Cytoscape; room: {width, height} of the canvas.  shown: its `most` is chosen here.
 export function elements(known, shown, room) {
-  const { nodes, edges } = contents(known, shown);
+  const { nodes, edges, at } = placed(known, shown, room);
   const found = [];
-  if (!nodes.size) return found;
-  const at = places({ nodes, edges }, room);
   for (const [id, { classes, root: _root, ...data }] of nodes) found.push({ data: { id, ...data }, position: at.nodes.get(id), classes });
   for (const edge of edges) {
     const place = at.edges.get(edge.id);
     if (!place) continue;
     const points = place.from === edge.a ? place.points : [...place.points].reverse();
-    const data = { id: edge.id, source: edge.a, target: edge.b, ...bends(points, at.nodes.get(edge.a), at.nodes.get(edge.b)) };
+    const [source_port, target_port] = edge.ends;
+    const data = { id: edge.id, source: edge.a, target: edge.b, word: edge.word, source_port, target_port, ...bends(points, at.nodes.get(edge.a), at.nodes.get(edge.b)) };
     if (edge.load) data.load = width(edge.load);
     found.push({ data, classes: edge.classes + (data.weights.length ? "" : " straight") });
-    const label = caption(edge, place.from);
-    if (label) found.push({ data: { id: `t:${edge.id}`, label, ...measured(label, LABEL_FONT) }, position: { x: place.x, y: place.y }, classes: "text" });
   }
   return found;
 }
 
 export class Canvas {
-  // picked(datapath id): a switch was chosen; opened(datapath id): twice; away(): the box of those away.
-  constructor(place, { picked, opened, away }) {
+  // picked(id): a switch or group was chosen; opened(datapath id): twice; link(id or null): is pointed at;
+  // foreign(id), cable(id): a neighbour or a link was chosen.
+  constructor(place, { picked, opened, link = () => {}, foreign = () => {}, cable = () => {} }) {
     this.place = place;
     this.cy = cytoscape({
       container: place, style: style(), minZoom: 0.02, maxZoom: 2.5, boxSelectionEnabled: false,
       autounselectify: false, autoungrabify: true, layout: { name: "preset" },
     });
-    const of = (act) => (event) => {
-      const id = event.target.id();
-      if (id === AWAY) away();
-      else if (!/^[nht]:/.test(id)) act(id);
-    };
-    this.cy.on("tap", "node", of(picked));
-    this.cy.on("dbltap", "node", of(opened));
+    const of = (act, other) => ({ target }) => (/^n:/.test(target.id()) ? other : act)(target.id());
+    this.cy.on("tap", "node", of(picked, foreign));
+    this.cy.on("dbltap", "node", of(opened, () => {}));
+    this.cy.on("tap", "edge", ({ target }) => cable(target.id()));
+    this.cy.on("mouseover", "edge", (event) => this.point(event.target, link));
+    this.cy.on("tap", "edge", (event) => this.point(event.target, link));
+    this.cy.on("mouseout", "edge", () => this.point(null, link));
+    this.cy.on("mouseover select", "node", ({ target }) => this.enlarge(target));
+    this.cy.on("mouseout unselect", "node", ({ target }) => target.selected() || this.enlarge(target, false));
+    this.cy.on("zoom", () => this.cy.elements(":selected, .shown").forEach((own) => this.enlarge(own)));
     this.theme = matchMedia("(prefers-color-scheme: dark)");
     this.repaint = () => this.cy.style(style());
     this.theme.addEventListener("change", this.repaint);
     this.shape = "";
+  }
+
+  point(edge, link) {
+    const chosen = this.cy.nodes(":selected").connectedEdges();
+    const others = this.cy.edges(".shown").difference(chosen);
+    others.removeClass("shown").forEach((own) => this.enlarge(own, false));
+    edge?.addClass("shown");
+    if (edge) this.enlarge(edge);
+    link(edge?.id() ?? null);
+  }
+
+  // Where the map is drawn small, the text that is pointed at or selected has its full size.
+  enlarge(own, large = true) {
+    if (!large) own.removeStyle("font-size text-background-opacity z-index");
+    else own.style({ "font-size": FONT / Math.min(1, this.cy.zoom()), "text-background-opacity": 1, "z-index": 10 });
   }
 
   get room() {
@@ -233,41 +185,44 @@ export class Canvas {
           cy.add({ group: one.data.source ? "edges" : "nodes", ...one });
           continue;
         }
+        if (!one.data.load) own.removeData("load");
         own.data(one.data);
-        const kept = ["way", "back", "forth"].filter((name) => own.hasClass(name)).join(" ");
+        const kept = ["path", "back", "forth", "shown"].filter((name) => own.hasClass(name)).join(" ");
         own.classes(`${one.classes} ${kept}`);
         if (own.isNode()) own.position(one.position);
       }
     });
-    const shape = wanted.filter((one) => one.position && one.classes !== "text").map(({ data, position: { x, y } }) => [data.id, x, y]).join();
+    const shape = wanted.filter((one) => one.position).map(({ data, position: { x, y } }) => [data.id, x, y]).join();
     if (shape !== this.shape && wanted.length) this.fit();
     this.shape = shape;
   }
 
   fit() {
-    this.cy.fit(undefined, 16);
-    if (this.cy.zoom() > 1.25) {
-      this.cy.zoom(1.25);
+    this.cy.fit(undefined, 12);
+    if (this.cy.zoom() > 1) {
+      this.cy.zoom(1);
       this.cy.center();
     }
   }
 
   choose(id) {
     this.cy.elements().unselect();
+    this.cy.edges(".shown").removeClass("shown").forEach((own) => this.enlarge(own, false));
     const own = this.cy.getElementById(id);
     own.select();
-    const box = own.renderedBoundingBox?.();
-    if (own.nonempty() && (box.x1 < 0 || box.y1 < 0 || box.x2 > this.cy.width() || box.y2 > this.cy.height())) {
+    own.connectedEdges().addClass("shown").forEach((each) => this.enlarge(each));
+    const place = own.renderedBoundingBox?.();
+    if (own.nonempty() && (place.x1 < 0 || place.y1 < 0 || place.x2 > this.cy.width() || place.y2 > this.cy.height())) {
       this.cy.animate({ center: { eles: own } }, { duration: 200 });
     }
   }
 
   // steps: [{id of a link, forth: from a to b}], bridges: datapath ids
-  way(bridges, steps) {
+  path(bridges, steps) {
     this.cy.batch(() => {
-      this.cy.elements().removeClass("way back forth");
-      for (const id of bridges) this.cy.getElementById(id).addClass("way");
-      for (const { id, forth } of steps) this.cy.getElementById(id).addClass(forth ? "way forth" : "way back");
+      this.cy.elements().removeClass("path back forth");
+      for (const id of bridges) this.cy.getElementById(id).addClass("path");
+      for (const { id, forth } of steps) this.cy.getElementById(id).addClass(forth ? "path forth" : "path back");
     });
   }
 

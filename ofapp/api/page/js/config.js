@@ -6,6 +6,9 @@ import { compare, lines } from "./diff.js";
 import { html, nothing, render } from "./lit.js";
 import { amend, link } from "./router.js";
 import { session } from "./session.js";
+import { SHAPES, standing } from "./standing.js";
+import { Versions } from "./versions.js";
+import { whatIf } from "./whatif.js";
 import { clock, plural } from "./words.js";
 
 export const title = "Configuration";
@@ -13,8 +16,10 @@ export const title = "Configuration";
 export async function show(place, route, signal) {
   const state = { status: null, version: null, dry: null, problem: "", only: route.query.get("all") !== "yes" };
 
+  const versions = new Versions(signal, () => state.status && draw(), look);
+
   async function look() {
-    [state.status, state.version] = await Promise.all([get(["config"], {}, signal), get(["version"], {}, signal)]);
+    [state.status, state.version] = await Promise.all([get(["config"], {}, signal), get(["version"], {}, signal), versions.look()]);
     draw();
   }
 
@@ -31,7 +36,7 @@ export async function show(place, route, signal) {
   async function reload(reset) {
     const dropped = state.status.bridges.flatMap((own) => own.since);
     const done = await confirm({
-      title: reset ? "Go back to the file?" : "Read the file again?",
+      title: reset ? "Go back to the file?" : "Reload the file?",
       says: [
         reset
           ? `What was set at run time is taken back (${plural(dropped.length, "change")}), and what runs becomes what the file says.`
@@ -39,6 +44,7 @@ export async function show(place, route, signal) {
         "No frame is lost: each switch gets the difference.",
       ],
       verb: reset ? "Go back to the file" : "Reload",
+      check: whatIf(["it is read", { reload: reset ? "reset" : "keep" }]),
       act: async () => (await post(["config", "reload"], reset ? { reset: "true" } : {})).message,
     });
     if (done) {
@@ -49,34 +55,38 @@ export async function show(place, route, signal) {
 
   function draw() {
     if (signal.aborted) return;
-    render(page(state, { dryRun, reload, all: (only) => {
+    render(page(state, { dryRun, reload, versions, all: (only) => {
       state.only = only;
       amend(route, { all: only ? "" : "yes" });
       draw();
     } }), place);
   }
 
+  // A problem of the file begins or ends: the versions or the file on disk have changed.
+  standing.watch(() => state.status && versions.look().catch(draw), signal);
   await look();
 }
 
-function page({ status, version, dry, problem, only }, { dryRun, reload, all }) {
+function page({ status, version, dry, problem, only }, { dryRun, reload, versions, all }) {
   const admin = session.may("admin");
-  const changed = status.bridges.filter((own) => own.since.length);
+  const changed = status.bridges.filter((own) => own.since.length + own.run_time_entries.length);
   const shown = only ? changed : status.bridges;
   const { commit } = version;
   return html`<h1>Configuration</h1>
     <p>The controller is ofapp ${version.version}${commit ? ` (commit ${commit})` : ""}, started ${clock(version.started)}.</p>
     <p>${status.file ? html`The file is <code>${status.file}</code>, read ${clock(status.loaded)}${status.watch ? ", and read by itself when it changes" : ""}.` : "There is no configuration file: each switch is a learning bridge with spanning tree and snooping."}</p>
+    ${standing.problems?.filter((own) => own.kind.startsWith("config.")).map((own) => html`<p class="severity ${own.severity}"><span aria-hidden="true">${SHAPES[own.severity]}</span> ${own.message}${own.remedy ? html` <code>${own.remedy}</code>` : nothing}</p>`)}
     ${status.warnings.map((what) => html`<p class="warn">⚠ ${what}</p>`)}
     ${admin && status.file ? html`<div class="buttons">
-        <button @click=${dryRun}>What would reading it again change?</button>
-        <button @click=${() => reload(false)}>Read it again…</button>
+        <button @click=${dryRun}>What would a reload change?</button>
+        <button @click=${() => reload(false)}>Reload…</button>
         <button @click=${() => reload(true)} ?disabled=${!changed.length}>Take back what was set at run time…</button>
       </div>` : nothing}
     ${problem ? html`<p class="problem" role="alert">${problem}</p>` : nothing}
     ${dry ? dryOutcome(dry) : nothing}
-    <h2>What runs, beside the file</h2>
-    <p><label><input type="checkbox" .checked=${!only} @change=${(event) => all(!event.target.checked)}> also switches that run what the file says</label></p>
+    ${versions.view()}
+    <h2>In force, compared with the file</h2>
+    <p><label><input type="checkbox" .checked=${!only} @change=${(event) => all(!event.target.checked)}> also switches without a difference</label></p>
     ${shown.length ? shown.map((own) => bridge(own)) : html`<p class="quiet">Every switch runs what the file says.</p>`}`;
 }
 
@@ -97,7 +107,7 @@ function bridge(own) {
   const found = compare(lines(own.filed), lines(own.config));
   const marks = { same: "  ", more: "+ ", less: "− " };
   return html`<section class="card"><h2><a href=${link(["bridge", own.datapath_id])}>${own.name}</a> <small class="quiet">${own.entries.length ? `by the entry ${own.entries[0]}` : "no separate entry"}</small></h2>
-    ${own.since.length ? html`<ul>${own.since.map((what) => html`<li>${what}</li>`)}</ul>` : html`<p class="quiet">It runs what the file says.</p>`}
+    ${own.since.length + own.run_time_entries.length ? html`<ul>${[...own.since, ...own.run_time_entries].map((what) => html`<li>${what}</li>`)}</ul>` : html`<p class="quiet">It runs what the file says.</p>`}
     ${found.length ? html`<div class="diff" role="region" tabindex="0" aria-label="The file and what runs on ${own.name}, line by line">${found.map(({ kind, text }) => html`<div class=${kind}><span class="unseen">${kind === "more" ? "runs: " : kind === "less" ? "in the file: " : ""}</span>${marks[kind]}${text}</div>`)}</div>` : nothing}
   </section>`;
 }

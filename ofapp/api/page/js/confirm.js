@@ -6,8 +6,8 @@ import { notify } from "./notices.js";
 
 const dialog = document.getElementById("dialog");
 
-// question: {title, says: [sentences], verb, fields: template, act: async (form data) -> sentence}
-export function confirm({ title, says, verb, fields = "", act }) {
+// question: {title, says: [sentences], verb, fields, check: templates, act: async (form data) -> sentence}
+export function confirm({ title, says, verb, fields = "", check = "", act }) {
   return new Promise((resolve) => {
     let answer = false;
     const submit = async (event) => {
@@ -28,6 +28,7 @@ export function confirm({ title, says, verb, fields = "", act }) {
           <h2 id="dialog-title">${title}</h2>
           ${fields}
           <ul class="consequences">${says.map((sentence) => html`<li>${sentence}</li>`)}</ul>
+          ${check}
           <p role="alert" class=${problem ? "problem" : "quiet"}>${problem}</p>
           <div class="buttons">
             <button type="button" @click=${() => dialog.close()}>Cancel</button>
@@ -39,6 +40,6 @@ export function confirm({ title, says, verb, fields = "", act }) {
     draw();
     dialog.addEventListener("close", () => resolve(answer), { once: true });
     dialog.showModal();
-    (dialog.querySelector("input, select") ?? dialog.querySelector("button")).focus();
+    (dialog.querySelector("input, select") ?? dialog.querySelector(".buttons button")).focus();
   });
 }

@@ -1,12 +1,14 @@
 // Fabrics: their members, the links between them with state and load, and both as a drawing.
 
 import { get } from "./api.js";
-import { Canvas, elements, linkId } from "./canvas.js";
+import { Canvas, elements } from "./canvas.js";
+import { linkId } from "./drawing.js";
 import { html, nothing, render } from "./lit.js";
 import { live } from "./live.js";
 import { calmly, every } from "./poll.js";
 import { Rates } from "./rates.js";
 import { link } from "./router.js";
+import { onMap } from "./whatif.js";
 import { age, bits, count, facts } from "./words.js";
 
 export const title = "Fabrics";
@@ -15,7 +17,7 @@ const SECONDS = 5;
 const TELLING = /^(fabric|switch|bridge)\b/;
 
 // States of links, as states of ports: they share colours, shapes and strokes.
-const DRAWN = { carries: "forwarding", probing: "learning", held: "learning", down: "disabled", unreachable: "away", wrong: "discarding" };
+const DRAWN = { carries: "forwarding", probing: "learning", held: "learning", down: "disabled", unreachable: "disconnected", wrong: "discarding" };
 const SHAPES = { carries: "●", probing: "◐", held: "◐", down: "○", unreachable: "○", wrong: "✕" };
 
 export async function show(place, route, signal) {
@@ -27,7 +29,7 @@ export async function show(place, route, signal) {
   let canvas = null;
   let shown = null;
   signal.addEventListener("abort", () => canvas?.close());
-  const paint = () => canvas?.update(elements(drawing(shown, rates), { outside: false, away: true }, canvas.room));
+  const paint = () => canvas?.update(elements(drawing(shown, rates), { outside: false, opened: new Set() }, canvas.room));
   const again = calmly(() => {
     canvas?.resize();
     paint();
@@ -50,7 +52,7 @@ export async function show(place, route, signal) {
       render(lists(fabric, rates), place.querySelector(".lists"));
       box.hidden = false;
       box.setAttribute("aria-label", `Drawing of the fabric ${fabric.name}. The lists below say the same.`);
-      canvas ??= new Canvas(place.querySelector(".canvas"), { picked() {}, opened() {}, away() {} });
+      canvas ??= new Canvas(place.querySelector(".canvas"), { picked() {}, opened() {} });
       shown = fabric;
       paint();
     },
@@ -73,6 +75,7 @@ function drawing(fabric, rates) {
   const ids = new Map(fabric.members.map((member) => [member.name, member.datapath_id]));
   const loads = new Map();
   const links = [];
+  const problems = []; // links that are wrong or down are drawn as missing cables
   for (const own of fabric.links) {
     if (own.other === null) continue;
     const stp = DRAWN[own.state] === "disabled" ? "discarding" : DRAWN[own.state];
@@ -80,12 +83,13 @@ function drawing(fabric, rates) {
     const [a, b] = [own.one, own.other].map((port) => ({ datapath_id: ids.get(memberOf(port)), port: { number: port, name: portOf(port) }, connected }));
     const side = { role: "", state: stp };
     const drawn = { a, b, stp: { a: side, b: side }, lag: null };
+    if (["down", "wrong"].includes(own.state)) problems.push({ kind: "cable.missing", datapath_id: null, severity: "error", acknowledged: null, data: { ends: [a, b].map((end) => [end.datapath_id, end.port.name]) } });
     const now = rates.now(own.one);
     if (now) loads.set(linkId(drawn), { forth: now.tx, back: now.rx });
     links.push(drawn);
   }
   const bridges = fabric.members.map((member) => ({ datapath_id: member.datapath_id, name: member.name, connected: member.connected, root: false }));
-  return { bridges: [], map: { bridges, links, neighbours: [] }, hosts: null, loads };
+  return { bridges: [], map: { bridges, links, neighbours: [] }, problems, loads };
 }
 
 function head(fabrics, fabric) {
@@ -108,9 +112,9 @@ function head(fabrics, fabric) {
 
 function lists(fabric, rates) {
   return html`<h2>Links</h2>
-    ${table(`Links of ${fabric.name}`, ["Link", "To", "State", "For", "There", "Back", "Cost", "Failures", "Why it carries nothing"], fabric.links.map((own) => linkRow(own, rates.now(own.one))))}
+    ${table(`Links of ${fabric.name}`, ["Link", "To", "State", "For", "There", "Back", "Cost", "Failures", "Why it carries nothing"], fabric.links.map((own) => linkRow(own, rates.now(own.one), fabric.name)))}
     <h2>Members</h2>
-    ${table(`Members of ${fabric.name}`, ["Member", "Datapath id", "State", "Version", "Holds", "Ports", "Hosts", "Conversations"], fabric.members.map(memberRow))}`;
+    ${table(`Members of ${fabric.name}`, ["Member", "Datapath id", "State", "Version", "Holds", "Ports", "Hosts", "Conversations"], fabric.members.map((own) => memberRow(own, fabric.name)))}`;
 }
 
 const NUMBERS = new Set(["For", "There", "Back", "Cost", "Failures", "Version", "Ports", "Hosts", "Conversations"]);
@@ -118,17 +122,17 @@ const NUMBERS = new Set(["For", "There", "Back", "Cost", "Failures", "Version", 
 const table = (label, titles, rows) => html`<div class="scroll" role="region" aria-label=${label} tabindex="0"><table class="tall">
   <thead><tr>${titles.map((own) => html`<th scope="col" class=${NUMBERS.has(own) ? "number" : ""}>${own}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
 
-function linkRow(own, now) {
-  return html`<tr><th scope="row">${own.one}</th><td>${own.other ?? "–"}</td>
+function linkRow(own, now, fabric) {
+  return html`<tr><th scope="row">${own.one}</th><td>${own.other ?? "–"}${own.state === "carries" ? html` <a href=${onMap({ cut: [`${fabric}/${own.one}`] })}>What if it is cut?</a>` : nothing}</td>
     <td><span class="badge ${DRAWN[own.state] ?? ""}" title=${own.meaning}><span aria-hidden="true">${SHAPES[own.state] ?? "?"}</span> ${own.state}</span></td>
     <td class="number">${age(own.seconds)}</td><td class="number">${bits(now?.tx)}</td><td class="number">${bits(now?.rx)}</td>
     <td class="number">${count(own.cost)}</td><td class="number">${count(own.failures)}</td><td class="why">${own.reason}</td></tr>`;
 }
 
-function memberRow(own) {
-  const state = own.ready ? ["forwarding", "●", "ready"] : own.connected ? ["learning", "◐", "not ready"] : ["away", "○", "away"];
+function memberRow(own, fabric) {
+  const state = own.ready ? ["forwarding", "●", "ready"] : own.connected ? ["learning", "◐", "not ready"] : ["disconnected", "○", "disconnected"];
   return html`<tr><th scope="row">${own.name}</th><td class="code">${own.datapath_id}</td>
-    <td><span class="badge ${state[0]}"><span aria-hidden="true">${state[1]}</span> ${state[2]}</span></td>
+    <td><span class="badge ${state[0]}"><span aria-hidden="true">${state[1]}</span> ${state[2]}</span>${own.ready ? html` <a href=${onMap({ fail: [`${fabric}/${own.name}`] })}>What if it loses its power?</a>` : nothing}</td>
     <td class="number">${count(own.version)}</td><td>${own.versions.join(", ")}</td>
     <td class="number">${count(own.ports)}</td><td class="number">${count(own.hosts)}</td><td class="number">${count(own.conversations)}</td></tr>`;
 }

@@ -1,5 +1,5 @@
-// Layout of the map, by dagre: layers from the root down, with space for each label, and links that
-// avoid boxes.  The same network always gets the same layout.
+// Layout of the map, by dagre: layers from the root down, and links that avoid boxes.  It is stretched
+// until it fills the canvas.  The same network always gets the same layout.
 
 import { Graph, layout } from "../vendor/dagre/dagre.esm.js";
 
@@ -7,15 +7,37 @@ const MANY = 8; // leaf switches of one neighbour, beyond which they are placed 
 const MOST = 400; // bends for these rows: a layout with more takes seconds
 const LARGE = 150; // switches, from which on only one direction is tried and layers are not balanced
 const BESIDE = 4; // distance of a bend from a box: a link that bends at the border is not drawn
-const ISLAND = 60; // between parts that are not connected
+const ISLAND = 40; // between parts that are not connected
+const EDGE = 12; // free space at the border of the canvas
+const STRETCH = 6; // times at most
 
-// nodes: Map id -> {width, height, root}; edges: [{id, a, b, width, height: of its label}]
-// room: {width, height} of the canvas.
-// Returns {nodes: Map id -> {x, y}, edges: Map id -> {points, x, y: of its label}}.
+// nodes: Map id -> {width, height, root}; edges: [{id, a, b}]; room: {width, height} of the canvas.
+// Returns {nodes: Map id -> {x, y}, edges: Map id -> {from: id of a node, points}, scale: how many times
+// as large as the canvas it is at least, and 1 if it fits}.
 export function arranged(nodes, edges, room) {
   const near = neighbours(nodes, edges);
   const parts = islands(nodes, near).map((part) => best(part, nodes, edges, near, room));
-  return side(parts, room);
+  const found = side(parts, room);
+  const size = (axis, own) => Math.max(...[...found.nodes.values()].map((at) => at[axis])) - Math.min(...[...found.nodes.values()].map((at) => at[axis])) + own;
+  const scale = Math.max(1, size("x", 60) / room.width, size("y", 40) / room.height); // what does not fit is drawn smaller
+  return { ...stretched(found, nodes, { width: room.width * scale, height: room.height * scale }), scale };
+}
+
+// Fill the canvas in both directions: places move apart, and boxes keep their size.
+function stretched({ nodes: at, edges }, nodes, room) {
+  const along = (axis, size) => {
+    const sides = [...at].flatMap(([id, own]) => [own[axis] - nodes.get(id)[size] / 2, own[axis] + nodes.get(id)[size] / 2]);
+    const middles = [...at.values()].map((own) => own[axis]);
+    const [low, high] = [Math.min(...middles), Math.max(...middles)];
+    const boxes = Math.max(...sides) - Math.min(...sides) - (high - low);
+    return high > low ? Math.min(STRETCH, Math.max(1, (room[size] - 2 * EDGE - boxes) / (high - low))) : 1;
+  };
+  const [wide, tall] = [along("x", "width"), along("y", "height")];
+  const moved = ({ x, y }) => ({ x: x * wide, y: y * tall });
+  return {
+    nodes: new Map([...at].map(([id, own]) => [id, moved(own)])),
+    edges: new Map([...edges].map(([id, own]) => [id, { ...own, points: own.points.map(moved) }])),
+  };
 }
 
 function neighbours(nodes, edges) {
@@ -60,27 +82,27 @@ function best(depth, nodes, edges, near, room) {
 function one(depth, nodes, edges, near, direction) {
   const graph = new Graph({ multigraph: true });
   const ranker = depth.size > LARGE ? "longest-path" : "network-simplex";
-  graph.setGraph({ rankdir: direction, nodesep: 26, edgesep: 18, ranksep: 36, marginx: 8, marginy: 8, ranker });
+  graph.setGraph({ rankdir: direction, nodesep: 14, edgesep: 10, ranksep: 32, marginx: 8, marginy: 8, ranker });
   for (const id of depth.keys()) graph.setNode(id, { ...nodes.get(id) });
   const rows = staggered(depth, near);
-  for (const { id, a, b, width, height } of edges) {
+  for (const { id, a, b } of edges) {
     if (!depth.has(a) || a === b) continue;
     const [upper, lower] = depth.get(a) < depth.get(b) || (depth.get(a) === depth.get(b) && a < b) ? [a, b] : [b, a];
-    graph.setEdge(upper, lower, { width, height, labelpos: "c", minlen: 1 + (rows.get(lower) ?? 0) }, id);
+    graph.setEdge(upper, lower, { minlen: 1 + (rows.get(lower) ?? 0) }, id);
   }
   layout(graph);
   const { width, height } = graph.graph();
   const places = new Map(graph.nodes().map((id) => [id, graph.node(id)]));
   const links = graph.edges().map((edge) => [edge, graph.edge(edge)]);
   const across = direction === "TB" ? ["y", "height"] : ["x", "width"];
-  const depths = layers([...places.values(), ...links.map(([, own]) => own)], across);
+  const depths = layers(places.values(), across);
   return {
     width, height,
     nodes: new Map([...places].map(([id, { x, y }]) => [id, { x, y }])),
-    edges: new Map(links.map(([{ v, w, name }, { x, y, points }]) => {
+    edges: new Map(links.map(([{ v, w, name }, { points }]) => {
       const inner = points.slice(1, -1);
       const turns = [places.get(v), ...inner, places.get(w)].flatMap((own) => through(own, depths, across[0]));
-      return [name, { x, y, from: v, points: [places.get(v), ...turns.slice(1, -1), places.get(w)].map((own) => ({ x: own.x, y: own.y })) }];
+      return [name, { from: v, points: [places.get(v), ...turns.slice(1, -1), places.get(w)].map((own) => ({ x: own.x, y: own.y })) }];
     })),
   };
 }
@@ -129,7 +151,7 @@ function side(parts, room) {
     const moved = ({ x, y }) => ({ x: x + left, y: y + top });
     for (const [id, place] of part.nodes) nodes.set(id, moved(place));
     for (const [id, own] of part.edges) {
-      edges.set(id, { ...own, ...moved(own), points: own.points.map(moved) });
+      edges.set(id, { ...own, points: own.points.map(moved) });
     }
     left += part.width + ISLAND;
     tall = Math.max(tall, part.height);

@@ -2,7 +2,7 @@
 
 import { html as template } from "../vendor/lit-html/lit-html.js";
 
-export { nothing, render } from "../vendor/lit-html/lit-html.js";
+export { nothing, render, svg } from "../vendor/lit-html/lit-html.js";
 export { repeat } from "../vendor/lit-html/directives/repeat.js";
 
 // Untrusted text may change the direction of the text after it (U+202E): <bdi> isolates it.

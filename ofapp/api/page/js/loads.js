@@ -1,6 +1,7 @@
 // Load of links, from the counters of one end.
 
 import { get } from "./api.js";
+import { linkId } from "./drawing.js";
 import { Rates } from "./rates.js";
 
 export class Loads {
@@ -10,8 +11,7 @@ export class Loads {
 
   // links: of /v1/topology.  Returns a Map: id of the link -> {forth, back}, octets a second from a to b and back.
   async of(links, signal) {
-    const { linkId } = await import("./canvas.js");
-    const ends = links.filter((own) => own.a.connected || own.b.connected).map((own) => [own, own.a.connected ? "a" : "b"]);
+        const ends = links.filter((own) => own.a.connected || own.b.connected).map((own) => [own, own.a.connected ? "a" : "b"]);
     const asked = new Set(ends.map(([own, side]) => own[side].datapath_id));
     await Promise.all([...asked].map((id) => this.ask(id, signal)));
     const found = new Map();

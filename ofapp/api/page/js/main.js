@@ -6,11 +6,13 @@ import { live } from "./live.js";
 import { notify } from "./notices.js";
 import { go, link, parse } from "./router.js";
 import { session, showLogin } from "./session.js";
+import { standing, standingBadge } from "./standing.js";
 import { age } from "./words.js";
 
 // A view is a module with show(place, route, signal) and, optionally, a title.  It draws into `place`,
 // and stops when the signal is aborted.
 const VIEWS = {
+  problems: () => import("./problems.js"),
   map: () => import("./map.js"),
   switches: () => import("./switches.js"),
   bridge: () => import("./bridge.js"),
@@ -22,6 +24,7 @@ const VIEWS = {
 };
 
 const NAV = [
+  ["problems", "Problems"],
   ["map", "Map"],
   ["switches", "Switches"],
   ["hosts", "Hosts"],
@@ -43,15 +46,16 @@ const top = document.getElementById("top");
 let running = null; // ends the view that is shown
 let shownPath = null;
 let hasFabrics = false;
+let asking = null; // ends the requests for problems
 
 function drawTop() {
-  const here = parse(location.hash).path[0] ?? "map";
+  const here = parse(location.hash).path[0] ?? "problems";
   const [shape, word, about] = LIVE_WORDS[live.state];
   const { who } = session;
   render(
-    html`<a class="brand" href="#/map">ofapp</a>
+    html`<a class="brand" href="#/problems">ofapp</a>
       ${who
-        ? html`<nav aria-label="Views">
+        ? html`${standingBadge(here === "problems")}<nav aria-label="Views">
               ${NAV.filter(([name]) => name !== "fabrics" || hasFabrics || here === name).map(
                 ([name, title]) =>
                   html`<a href=${link([name])} aria-current=${name === here ? "page" : nothing}>${title}</a>`,
@@ -60,11 +64,13 @@ function drawTop() {
             </nav>
             <form role="search" @submit=${search}>
               <input id="search" name="q" type="search" aria-label="Find a MAC, vendor, port or switch"
-                placeholder="MAC, IP, vendor, port, switch ( / )" autocomplete="off" spellcheck="false" maxlength="64">
+                placeholder="Name, MAC, IP, vendor, port ( / )" autocomplete="off" spellcheck="false" maxlength="64">
             </form>
             <span class="live ${live.state}" title=${about}><span aria-hidden="true">${shape}</span> ${word}</span>
             <span class="age" title="When the controller sent this data"></span>
-            <span class="who">${who.known ? `${who.name}, ${who.role}` : "open API: everybody is admin"}</span>
+            ${who.known
+              ? html`<span class="who">${who.name}, ${who.role}</span>`
+              : html`<span class="who" title="No login required: all callers are administrators">No login required<span class="unseen">: all callers are administrators</span></span>`}
             ${who.session ? html`<button class="plain" @click=${logOut}>Log out</button>` : nothing}`
         : nothing}`,
     top,
@@ -101,6 +107,7 @@ async function logOut() {
 
 function logIn() {
   running?.abort();
+  asking?.abort();
   session.who = null;
   live.stop();
   drawTop();
@@ -129,6 +136,9 @@ async function askWho() {
 
 function begin() {
   live.start();
+  asking?.abort();
+  asking = new AbortController();
+  standing.follow(asking.signal);
   shownPath = null;
   route();
   findFabrics();
@@ -143,8 +153,8 @@ async function findFabrics() {
 async function route() {
   if (!session.who) return;
   const route = parse(location.hash);
-  const name = route.path[0] ?? "map";
-  const load = VIEWS[name] ?? VIEWS.map;
+  const name = route.path[0] ?? "problems";
+  const load = VIEWS[name] ?? VIEWS.problems;
   running?.abort();
   running = new AbortController();
   const { signal } = running;
@@ -188,5 +198,6 @@ live.watch(() => {
   drawTop();
   drawAge();
 });
+standing.watch(drawTop);
 setInterval(drawAge, 1000);
 askWho();

@@ -45,7 +45,7 @@ function state(status) {
   if (!status.enabled) return html`<p class="quiet">Snooping is off: groups go to every port.</p>`;
   return html`${facts([
       ["entries", `${count(status.entries.used)} of ${count(status.entries.limit)}`],
-      ["topology changes heard", count(status.topology_changes.heard)],
+      ["topology changes received", count(status.topology_changes.heard)],
       ["refused: too many VLANs", status.vlans_refused ? count(status.vlans_refused) : null],
     ])}
     <div class="columns">${status.vlans.map((vlan) => html`<section class="card"><h2>${vlanText(vlan.vlan)}</h2>${family("IPv4", vlan.ipv4)}${family("IPv6", vlan.ipv6)}</section>`)}</div>`;

@@ -1,5 +1,7 @@
 // Poll while the page is visible, and at once when it becomes visible again.
 
+const ALIGNED = 10; // seconds, from which on all pages ask at the same time, and share an answer (network.js)
+
 export function every(seconds, ask, signal, failed = () => {}) {
   let timer;
   let asking = false;
@@ -20,7 +22,8 @@ export function every(seconds, ask, signal, failed = () => {}) {
       if (!signal.aborted) failed(error);
     }
     asking = false;
-    if (!signal.aborted) timer = setTimeout(now, again ? 300 : seconds * 1000);
+    const period = seconds * 1000;
+    if (!signal.aborted) timer = setTimeout(now, again ? 300 : seconds < ALIGNED ? period : period - (Date.now() % period));
   };
 
   const seen = () => document.hidden || now();
@@ -33,15 +36,23 @@ export function every(seconds, ask, signal, failed = () => {}) {
   return now; // polls at once
 }
 
-// A function that calls `act` once after a burst of calls, at most once per interval.
+// A function that calls `act` after a burst of calls, at most once per interval: at least one interval after
+// the last call, too, so that an answer of this age (network.js) has what the call is about.
 export function calmly(act, milliseconds, signal) {
   let timer = null;
+  let more = false;
   signal.addEventListener("abort", () => clearTimeout(timer));
-  return () => {
-    if (timer !== null || signal.aborted) return;
+  const wait = () => {
     timer = setTimeout(() => {
       timer = null;
+      if (more) wait();
+      more = false;
       act();
     }, milliseconds);
+  };
+  return () => {
+    if (signal.aborted) return;
+    if (timer === null) wait();
+    else more = true;
   };
 }

@@ -1,6 +1,8 @@
 // The ports of a switch with live rates, and the details of one.
 
 import { get, portText } from "./api.js";
+import { editPort } from "./edit.js";
+import { frontPanel } from "./front.js";
 import { flush, portDown, portUp, recover } from "./actions.js";
 import { html, nothing, render } from "./lit.js";
 import { linksByPort, topology } from "./network.js";
@@ -9,23 +11,28 @@ import { Rates } from "./rates.js";
 import { amend, link } from "./router.js";
 import { session } from "./session.js";
 import { Table } from "./table.js";
+import { aboutPort } from "./whatif.js";
 import { bits, count, facts, linkBadge, plural, roleBadge, speed, stateBadge, vlanText } from "./words.js";
 
 const SECONDS = 2; // between readings of the counters
+const HISTORY = 60000; // milliseconds between readings of the history
+const NO_HISTORY = { start: null, interval: 60, rx_bytes: [], tx_bytes: [], errors: [], drops: [] };
 const LOCAL = 4294967294;
+const IN_DETAIL = new Set(["vlan", "errors", "drops"]); // columns that give room to the details, which have the same
 
 export async function tab(place, context) {
   render(
-    html`<div class="split"><div class="rows"></div><aside class="detail" aria-label="Port"></aside></div>`,
+    html`<div class="front-place"></div><div class="split"><div class="rows"></div><aside class="detail" aria-label="Port"></aside></div>`,
     place,
   );
   const { id, signal, route } = context;
   const rates = new Rates();
-  const state = { ports: [], stp: null, vlans: null, map: null, chosen: route.query.get("port"), detail: null, chart: null, problem: "", present: () => context.bridge.connected };
+  const state = { ports: [], stp: null, vlans: null, map: null, chosen: route.query.get("port"), detail: null, history: null, chart: null, problem: "", present: () => context.bridge.connected };
+  const all = columns(state, rates, choose);
   const table = new Table(place.querySelector(".rows"), {
     label: "Ports",
     key: (port) => String(port.number),
-    columns: columns(state, rates, choose),
+    columns: all,
     empty: "This switch has no ports.",
   });
 
@@ -36,7 +43,7 @@ export async function tab(place, context) {
   async function choose(port) {
     const number = String(port.number);
     state.chosen = state.chosen === number ? null : number;
-    state.detail = null;
+    state.detail = state.history = null;
     amend(route, { port: state.chosen ?? "" });
     draw();
     await look();
@@ -45,7 +52,10 @@ export async function tab(place, context) {
   async function draw() {
     const port = chosen();
     table.chosen = port ? String(port.number) : null;
+    table.columns = port ? all.filter((column) => !IN_DETAIL.has(column.name)) : all;
     table.set(state.ports);
+    const panel = { ports: state.ports, stp: state.stp, now: (number) => rates.now(number), connected: state.present(), chosen: port, choose };
+    render(frontPanel(panel), place.querySelector(".front-place"));
     const aside = place.querySelector(".detail");
     aside.hidden = !port;
     if (!port) {
@@ -55,13 +65,11 @@ export async function tab(place, context) {
       return;
     }
     render(detail(port, state, context, () => choose(port), after), aside);
-    if (!state.chart) {
-      const { Chart } = await import("./chart.js");
-      const room = aside.querySelector(".chart");
-      if (signal.aborted || state.chart || !room) return;
-      state.chart = new Chart(room);
-    }
-    state.chart.show(port.number, rates.history(port.number));
+    const { Chart, series } = await import("./chart.js");
+    const room = aside.querySelector(".chart");
+    if (signal.aborted || !room) return;
+    state.chart ??= new Chart(room);
+    if (state.history) state.chart.show(series(state.history, rates.history(port.number)));
   }
   signal.addEventListener("abort", () => state.chart?.close());
 
@@ -96,7 +104,13 @@ export async function tab(place, context) {
       state.problem = "";
       const port = chosen();
       if (port) {
-        state.detail = await get(["bridges", id, "ports", portText(port, ports)], {}, signal);
+        const path = ["bridges", id, "ports", portText(port, ports)];
+        state.detail = await get(path, {}, signal);
+        if (Date.now() - (state.history?.read ?? 0) > HISTORY) {
+          // A member of an aggregation has no history: the aggregation has.
+          const found = await get([...path, "history"], {}, signal).catch(() => NO_HISTORY);
+          state.history = { ...found, read: Date.now() };
+        }
       }
       if (!signal.aborted) draw();
     },
@@ -114,27 +128,25 @@ function columns(state, rates, choose) {
   const drops = ({ counters }) => (counters ? (counters.rx_dropped ?? 0) + (counters.tx_dropped ?? 0) : null);
   return [
     {
-      name: "name", title: "Port", width: 16, sort: (port) => port.name,
-      cell: (port) => html`<button class="plain name" aria-expanded=${String(port.number) === state.chosen} @click=${() => choose(port)}>${port.name}</button>`,
+      name: "name", title: "Port", width: 16, line: 1, sort: (port) => port.name,
+      cell: (port) => html`<button class="plain name" aria-expanded=${String(port.number) === state.chosen} @click=${() => choose(port)}>${port.name}</button>${lag(port)}`,
     },
-    { name: "number", title: "No.", width: 6, kind: "number", sort: (port) => port.number, cell: (port) => (port.number === LOCAL ? "LOCAL" : port.number) },
-    { name: "link", title: "Link", width: 9, sort: (port) => Number(port.up), cell: (port) => linkBadge(port.up) },
-    { name: "state", title: "State", width: 13, sort: (port) => port.state, cell: (port) => stateBadge(state.present() ? port.state : "away") },
-    { name: "role", title: "Role", width: 13, sort: (port) => stp(port)?.role ?? "", cell: (port) => role(stp(port)) },
-    { name: "rules", title: "Rules", width: 16, sort: (port) => rules(port, stp(port)).join(), cell: (port) => rules(port, stp(port)).join(", ") },
-    { name: "vlan", title: "VLANs", width: 14, sort: (port) => vlans(state, port), cell: (port) => vlans(state, port) },
-    { name: "speed", title: "Speed", width: 11, kind: "number", sort: (port) => port.speed_mbps, cell: (port) => speed(port.speed_mbps) },
-    { name: "rx", title: "In", width: 12, kind: "number", sort: rate("rx"), cell: (port) => bits(number(rate("rx")(port))) },
-    { name: "tx", title: "Out", width: 12, kind: "number", sort: rate("tx"), cell: (port) => bits(number(rate("tx")(port))) },
+    { name: "state", title: "State", width: 13, line: 1, sort: (port) => port.state, cell: (port) => stateBadge(!state.present() ? "disconnected" : port.up ? port.state : "no carrier") },
+    { name: "role", title: "Role", width: 14, line: 2, sort: (port) => stp(port)?.role ?? "", cell: (port) => role(stp(port)) },
+    { name: "vlan", title: "VLANs", width: 9, sort: (port) => vlans(state, port), cell: (port) => vlans(state, port) },
+    { name: "rx", title: "In", width: 11, line: 2, kind: "number", sort: rate("rx"), cell: (port) => bits(number(rate("rx")(port))) },
+    { name: "tx", title: "Out", width: 11, line: 2, kind: "number", sort: rate("tx"), cell: (port) => bits(number(rate("tx")(port))) },
     { name: "errors", title: "Errors", width: 9, kind: "number", sort: errors, cell: (port) => worry(errors(port)) },
     { name: "drops", title: "Drops", width: 9, kind: "number", sort: drops, cell: (port) => worry(drops(port)) },
     {
-      name: "learned", title: "Learned", width: 12, kind: "number", sort: (port) => port.learned,
+      name: "learned", title: "Learned", width: 10, kind: "number", sort: (port) => port.learned,
       cell: (port) => html`${count(port.learned)}${port.limit === null ? nothing : html` / ${count(port.limit)}`}${port.dropping ? html` <b class="bad">full</b>` : nothing}`,
     },
-    { name: "lag", title: "Aggregation", width: 14, sort: (port) => port.lag ?? "", cell: (port) => port.lag ?? (port.members ? `⇉ ${[...port.members].sort().join(", ")}` : "") },
+    { name: "rules", title: "Settings", width: 22, sort: (port) => rules(port, stp(port)).join(), cell: (port) => rules(port, stp(port)).join(", ") },
   ];
 }
+
+const lag = ({ lag: name, members }) => (name ? ` ⇉ ${name}` : members ? ` ⇉ ${[...members].sort().join(", ")}` : "");
 
 function role(stp) {
   if (stp?.guards.length) return html`<b class="bad">⚠ ${stp.guards.join(", ")}</b>`;
@@ -160,6 +172,12 @@ function vlans(state, port) {
   return own.mode === "access" ? `${own.pvid}` : own.mode === "trunk" ? `trunk ${own.vlans}` : "all";
 }
 
+// The same element as long as the same port is shown: it has the answer.
+function asking(port, state, { id }, stp) {
+  if (state.asking?.port !== port.number) state.asking = { port: port.number, place: aboutPort(id, port, Boolean(stp?.port_id), state.map.names) };
+  return state.asking.place;
+}
+
 function detail(port, state, context, close, after) {
   const stp = state.stp?.get(port.number);
   const here = state.map?.links.get(`${context.bridge.datapath_id}/${port.number}`);
@@ -170,10 +188,11 @@ function detail(port, state, context, close, after) {
   const shut = state.detail?.settings.shutdown === true;
   const about = { ...context, port, ports: state.ports, stp, far: other && `${state.map.names.get(other.datapath_id)} ${other.port.name}`, after };
   return html`<h2>${port.name} <button class="plain" aria-label="Close" @click=${close}>×</button></h2>
-    <p>${linkBadge(port.up)} ${stateBadge(context.bridge.connected ? port.state : "away")} ${stp?.port_id ? roleBadge(stp.role) : nothing}</p>
+    <p>${linkBadge(port.up)} ${stateBadge(context.bridge.connected ? port.state : "disconnected")} ${stp?.port_id ? roleBadge(stp.role) : nothing}</p>
     ${stp ? html`<p>${stp.reason}</p>` : nothing}
     ${session.may("operator") && !port.lag
       ? html`<div class="buttons">
+          <button ?disabled=${!state.detail} @click=${() => editPort({ ...about, settings: state.detail.settings })}>Change…</button>
           ${shut
             ? html`<button @click=${() => portUp(about)}>Bring up…</button>`
             : html`<button @click=${() => portDown(about)}>Take down…</button>`}
@@ -181,7 +200,8 @@ function detail(port, state, context, close, after) {
           ${stp?.guards.length ? html`<button @click=${() => recover(about)}>Free from ${stp.guards.join(", ")}…</button>` : nothing}
         </div>`
       : nothing}
-    <div class="chart" role="img" aria-label="Bits a second in and out of ${port.name} since this was opened; the table has the figures."></div>
+    ${port.lag || port.number === LOCAL || !state.map ? nothing : asking(port, state, context, stp)}
+    <div class="chart" role="group" aria-label="Traffic, errors and drops of ${port.name} in the last day; the table and the list below have the present figures."></div>
     ${facts([
       ["number", port.number === LOCAL ? "LOCAL" : port.number],
       ["MAC", html`<code>${port.mac}</code>`],

@@ -45,7 +45,7 @@ export function showLogin(place, done) {
     render(
       html`<section class="card door">
         <h1>Log in</h1>
-        <p>This controller asks everybody who they are. Paste a token; the browser keeps a session
+        <p>This controller requires a login. Paste a token; the browser keeps a session
         that ends half an hour after its last use, and not the token.</p>
         <form @submit=${attempt}>
           <label for="token">Token</label>

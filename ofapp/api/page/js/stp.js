@@ -2,29 +2,19 @@
 
 import { get } from "./api.js";
 import { recover } from "./actions.js";
-import { html, nothing, render } from "./lit.js";
-import { every } from "./poll.js";
+import { html, nothing } from "./lit.js";
 import { session } from "./session.js";
+import { polled } from "./tab.js";
 import { age, count, facts, roleBadge, stateBadge } from "./words.js";
 
 const SECONDS = 5;
 
-export async function tab(place, context) {
+export function tab(place, context) {
   const { id, signal } = context;
-  const look = every(
-    SECONDS,
-    async () => {
-      const stp = await get(["bridges", id, "stp"], {}, signal);
-      if (!signal.aborted) render(page(stp, { ...context, after }), place);
-    },
-    signal,
-    (error) => render(html`<p class="problem">${error.message}</p>`, place),
-  );
-  async function after() {
-    await look();
-    context.refresh();
-  }
-  return { update: look };
+  return polled(place, context, SECONDS, async (after) => {
+    const stp = await get(["bridges", id, "stp"], {}, signal);
+    return page(stp, { ...context, after });
+  });
 }
 
 function page(stp, context) {
@@ -32,7 +22,7 @@ function page(stp, context) {
     return html`<p class="quiet">This bridge runs no spanning tree: a loop of its links is not cut. It is turned on in the
       configuration file (<code>stp: {enabled: true}</code>) or by <code>ofapp stp set ${stp.bridge} enabled=true</code>.</p>${ports(stp, context)}`;
   }
-  if (stp.bridge_id === null) return html`<p class="quiet">Its switch is away: spanning tree waits for it.</p>${ports(stp, context)}`;
+  if (stp.bridge_id === null) return html`<p class="quiet">The switch is disconnected: spanning tree waits for it.</p>${ports(stp, context)}`;
   const { topology_change: change, root_times: times } = stp;
   const root = stp.root_port === null;
   return html`${facts([
@@ -54,7 +44,7 @@ function ports(stp, context) {
     <tbody>${stp.ports.map((port) => html`<tr>
       <th scope="row">${port.name}</th>
       <td>${port.port_id ? roleBadge(port.role) : "–"}</td>
-      <td>${stateBadge(!stp.connected ? "away" : port.up ? port.state : "disabled")}</td>
+      <td>${stateBadge(!stp.connected ? "disconnected" : port.up ? port.state : "disabled")}</td>
       <td class="why">${port.reason}${guards(port, stp, context, may)}${refused(port.drops)}</td>
       <td class="number">${count(port.path_cost)}</td>
       <td class="code">${port.designated ? html`${port.designated.bridge} ${port.designated.port}` : "–"}</td>

@@ -6,13 +6,15 @@ import { html, nothing, render } from "./lit.js";
 const SPARE = 8; // rows beyond the visible ones, above and below
 
 export class Table {
-  // columns: [{name, title, cell(row), kind: "number" | "code" | "", sort(row) or none, width in ch}]
+  // columns: [{name, title, cell(row), kind: "number" | "code" | "", sort(row) or none, width in ch,
+  //   line: 1 or 2 of a row on a phone, none = not there}]
   // key(row): identifies it.  more(): requests further rows, which arrive by `set`.
   constructor(place, { label, columns, key, more = null, chosen = null, empty = "Nothing here." }) {
     Object.assign(this, { place, label, columns, key, more, chosen, empty });
+    this.phone = matchMedia("(max-width: 640px)");
     this.rows = [];
-    this.total = 0;
-    this.whole = true;
+    this.total = null;
+    this.whole = false; // nothing is known before the first set
     this.order = null; // [column's name, 1 or -1]
     this.height = 26;
     this.draw();
@@ -74,9 +76,9 @@ export class Table {
     const first = Math.min(Math.max(0, Math.floor(top / this.height) - SPARE), last);
     const end = Math.min(rows.length, first + room + 2 * SPARE);
     render(this.template(rows, first, end), this.place);
-    // In a narrow window the table scrolls sideways, so that no cell is cut.
+    // In a narrow window the table scrolls sideways, so that no cell is cut; on a phone a row has two lines.
     const wanted = this.columns.reduce((sum, column) => sum + (column.width ?? 12) + 1, 0);
-    this.place.querySelector("table").style.minWidth = `${wanted}ch`;
+    this.place.querySelector("table").style.minWidth = this.phone.matches ? "0" : `${wanted}ch`;
     const [above, below] = this.place.querySelectorAll(".space");
     above.style.height = `${first * this.height}px`;
     below.style.height = `${(rows.length - end) * this.height}px`;
@@ -85,7 +87,7 @@ export class Table {
       this.height = measured;
       this.soon();
     }
-    if (!this.whole && !this.asked && this.more && end > rows.length - 3 * room) {
+    if (!this.whole && rows.length && !this.asked && this.more && end > rows.length - 3 * room) {
       this.asked = true;
       this.more();
     }
@@ -95,8 +97,8 @@ export class Table {
     const { columns } = this;
     return html`<div class="scroll" role="region" aria-label=${this.label} tabindex="0">
       <table aria-rowcount=${this.total === null ? -1 : this.total + 1} aria-label=${this.label}>
-        <colgroup>${columns.map((column) => html`<col class="w${column.width ?? 12} c-${column.name}">`)}</colgroup>
-        <thead><tr aria-rowindex="1">${columns.map((column) => this.head(column))}</tr></thead>
+        <colgroup>${(this.phone.matches ? [] : columns).map((column) => html`<col class="w${column.width ?? 12} c-${column.name}">`)}</colgroup>
+        <thead class=${this.phone.matches ? "unseen" : ""}><tr aria-rowindex="1">${columns.map((column) => this.head(column))}</tr></thead>
         <tbody>
           <tr class="space" aria-hidden="true"><td colspan=${columns.length}></td></tr>
           ${rows.slice(first, end).map((row, index) => this.row(row, first + index + 2))}
@@ -121,6 +123,10 @@ export class Table {
 
   row(row, index) {
     const chosen = this.chosen !== null && this.key(row) === this.chosen;
+    if (this.phone.matches) {
+      const line = (number) => this.columns.filter((column) => column.line === number).map((column) => html`<span class=${column.kind === "code" ? "code" : ""}>${column.kind === "number" ? html`<span class="quiet">${column.title.toLowerCase()}</span> ` : nothing}${column.cell(row)}</span> `);
+      return html`<tr class="row lines ${chosen ? "chosen" : ""}" aria-rowindex=${index}><td colspan=${this.columns.length}><div>${line(1)}</div><div>${line(2)}</div></td></tr>`;
+    }
     return html`<tr class="row ${chosen ? "chosen" : ""}" aria-rowindex=${index}>
       ${this.columns.map((column) => html`<td class="${column.kind ?? ""} c-${column.name}">${column.cell(row)}</td>`)}
     </tr>`;

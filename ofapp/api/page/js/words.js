@@ -34,6 +34,12 @@ export function age(seconds) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
+// How long ago a time of the API was.
+export function ago(iso) {
+  const seconds = (Date.now() - Date.parse(iso)) / 1000;
+  return seconds < 2 ? "just now" : `${age(seconds)} ago`;
+}
+
 export function speed(mbps) {
   return mbps ? scaled(mbps * 1e6, "bit/s") : "–";
 }
@@ -52,7 +58,7 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
 export const vlanText = (vlan) => (vlan === null ? "every VLAN" : vlan === 0 ? "untagged" : `VLAN ${vlan}`);
 
 // A state is a colour, a shape and a word, so that it does not depend on colour alone.
-const SHAPES = { forwarding: "●", learning: "◐", discarding: "✕", disabled: "○", away: "○" };
+const SHAPES = { forwarding: "●", learning: "◐", discarding: "–", disabled: "○", disconnected: "○", "no carrier": "▽" };
 
 export function stateBadge(state) {
   return html`<span class="badge ${state}"><span aria-hidden="true">${SHAPES[state] ?? "?"}</span> ${state}</span>`;

@@ -8,11 +8,11 @@ from typing import Literal
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, NoQuery, PortRef
 from ofapp.api.lookup import by_number, find_bridge, port_ref
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, resource
+from ofapp.api.responses import answer, utc
 from ofapp.api.roles import viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.datapath_status import AclCounters
@@ -35,6 +35,8 @@ class AclRule(BaseModel):
     )
     action: Literal["allow", "drop"]
     mirror: PortRef | None = Field(description="port that gets a copy")
+    dscp: int | None = Field(description="DSCP that packets get which pass; null: as they came")
+    pcp: int | None = Field(description="PCP that tags of frames get which pass; null: as it came")
     rate: int | None = Field(description="frames a second that pass; others are dropped")
     packets: int | None = Field(
         description="frames it decided on; null for a list that no port has, and before the switch"
@@ -59,9 +61,13 @@ class AclList(BaseModel):
     """All access lists of a bridge."""
 
     acls: list[Acl]
+    first_zone: int | None = Field(
+        description="connection tracking zone of untagged frames, to which the VID of tagged frames"
+        " is added; null without rules with states"
+    )
     metered: bool | None = Field(
         description="whether the switch has meters; without them no rate is enforced; null while it"
-        " is away"
+        " is disconnected"
     )
 
 
@@ -74,8 +80,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def acls(path: BridgePath, query: NoQuery) -> Response:
         """A bridge's access lists, by name, with the present counters.
 
-        The switch keeps the counters: they continue while the controller is away, and restart at 0
-        when the switch restarts.
+        The switch keeps the counters: they continue while the controller is disconnected, and
+        restart at 0 when the switch restarts.
         """
         bridge = find_bridge(network, path.dpid)
         datapath = network.datapaths.get(bridge.datapath_id)
@@ -87,6 +93,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(
             AclList(
                 acls=[_acl(bridge, name, rules, counters) for name, rules in lists],
+                first_zone=bridge.first_zone if bridge.tracks_connections else None,
                 metered=None if status is None else status.metered,
             )
         )
@@ -117,6 +124,8 @@ def _rule(bridge: Bridge, name: str, rule: policy.AclRule, counters: AclCounters
         match=rule.about,
         action="allow" if rule.allow else "drop",
         mirror=None if rule.mirror is None else _mirror(bridge, rule.mirror),
+        dscp=rule.dscp,
+        pcp=rule.pcp,
         rate=rule.rate,
         packets=None if count is None else count.packets,
         bytes=None if count is None else count.octets,

@@ -12,9 +12,8 @@ from operator import itemgetter
 from typing import Annotated, Any
 
 from flask import Response
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, WithJsonSchema
 
-from ofapp.api.answers import answer, listing, plain, utc
 from ofapp.api.base import (
     PAGE,
     BridgePath,
@@ -32,10 +31,12 @@ from ofapp.api.base import (
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, documented, refused, resource
+from ofapp.api.responses import answer, listing, plain, utc
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.first_hop.binding import Binding as CoreBinding
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.binding import Refused as CoreRefused
 from ofapp.bridge.first_hop.refused.reasons import words
 from ofapp.bridge.mac import format_mac
@@ -45,11 +46,10 @@ from ofapp.controller.network import Network
 
 TAG = Tag(name="bindings", description="Bindings: which addresses hosts may use.")
 
-Key = tuple[int, int, bytes, int]
-"""(VID, octets of the address, the address, bits that count)."""
+Key = tuple[int, int, bytes, int, int]
+"""(VID, octets of the address, the address, bits that count, place among those that share it)."""
 
-_CURSOR = struct.Struct("!HB16sB")
-_CURSOR_SIZE = 21  # in threes: no padding in base64
+_CURSOR = struct.Struct("!HB16sBB")
 _PIECE = 5000  # bindings that are compared in a row: a millisecond or two
 
 
@@ -104,6 +104,16 @@ class BindingBody(Input):
     vlan: JsonVid = 0
     mac: HostMac
     address: Bound
+    shared: StrictBool = Field(
+        False, description="other hosts share the address, as with VRRP: each has its binding"
+    )
+
+
+class BindingHost(Input):
+    """The only host that loses an address which several share."""
+
+    port: PortText | None = None
+    mac: Mac | None = None
 
 
 class Binding(BaseModel):
@@ -115,6 +125,7 @@ class Binding(BaseModel):
     address: str = Field(description="an IPv4 or IPv6 address or prefix")
     origin: Origin = Field(description="file and api: set by a user, without limit and end")
     seconds_left: float | None = Field(description="until it ends unless renewed; null = it stays")
+    shared: bool = Field(description="other hosts may have a binding of the same address")
 
 
 class BindingPage(BaseModel):
@@ -136,6 +147,7 @@ class RefusedClaim(BaseModel):
         " controller has dropped"
     )
     address: str | None = Field(description="the claimed IP address; null where there is none")
+    ethertype: str | None = Field(description="as 0x8863: of a claim `ethertype`; null for others")
     contradicts: Binding | None = Field(
         description="the binding of that address, which another host has; null if there is none"
     )
@@ -164,11 +176,11 @@ def blueprint(network: Network) -> APIBlueprint:
         """A bridge's bindings by VLAN and address, a page at a time."""
         bridge = find_bridge(network, path.dpid)
         after = None if query.cursor is None else _decode(query.cursor)
-        selected = ((_key(own), own) for own in _selected(bridge, query))
+        selected = ((_key(bridge, own), own) for own in _selected(bridge, query))
         beyond = (row for row in selected if after is None or row[0] > after)
         rows = nsmallest(query.limit + 1, beyond, key=itemgetter(0))
         page = [own for _, own in rows[: query.limit]]
-        cursor = _encode(_key(page[-1])) if len(rows) > len(page) else None
+        cursor = _encode(_key(bridge, page[-1])) if len(rows) > len(page) else None
         return listing("entries", page, lambda some: _entries(bridge, some), {"next": cursor})
 
     @api.post(
@@ -181,16 +193,16 @@ def blueprint(network: Network) -> APIBlueprint:
 
         It replaces one that a host has caused.  By the time of the answer the switch enforces it,
         if it is connected and replies within two seconds.  409: the address has a binding of
-        another host that a user has set, or the port is not in the VLAN.  503, 507: it is in
-        force, but not saved yet.
+        another host that a user has set, and they do not share it; or the port is not in the VLAN.
+        503, 507: it is in force, but not saved yet.
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, body.port, 409)
-        known = bridge.first_hop.binding(body.vlan, body.address) is not None
+        known = bool(bridge.first_hop.bindings_of(body.vlan, body.address))
         place = port.name, body.vlan, body.mac
+        own = CoreBinding(*place, body.address, Origin.API, shared=body.shared)
         with refused(409):
-            saved = network.changes.bindings.add(bridge, *place, body.address)
-        own = CoreBinding(*place, body.address, Origin.API)
+            saved = network.changes.bindings.add(bridge, own)
         response = plain(_entries(bridge, [own])[0], 200 if known else 201)
         network.dispatcher.carried_out(bridge)
         saved.wait()
@@ -198,14 +210,21 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.delete("/<vlan>/<path:address>", responses={204: None, **documented(404, 409), **UNSAVED})
     @operator
-    def remove(path: BindingPath, query: NoQuery) -> Response:
+    def remove(path: BindingPath, query: BindingHost) -> Response:
         """Remove a binding of any origin; its host may get it again.
 
+        Of hosts that share the address all lose it, or those with the given port and MAC address.
         One of the configuration file returns when the controller restarts.  503, 507: as for POST.
         """
         bridge = find_bridge(network, path.dpid)
+        name = _port_name(bridge, query.port)
+        hosts = [
+            (own.port, own.mac)
+            for own in bridge.first_hop.bindings_of(path.vlan, path.address)
+            if name in (None, own.port) and query.mac in (None, own.mac)
+        ]
         with refused(404):
-            saved = network.changes.bindings.remove(bridge, path.vlan, path.address)
+            saved = network.changes.bindings.remove(bridge, path.vlan, path.address, hosts)
         saved.wait()
         return Response(status=204)
 
@@ -280,6 +299,7 @@ def _entry(bridge: Bridge, own: CoreBinding, now: float) -> dict[str, Any]:
         "address": str(own.address),
         "origin": own.origin.value,
         "seconds_left": None if left is None else max(0.0, round(left, 3)),
+        "shared": own.shared,
     }
 
 
@@ -296,6 +316,7 @@ def _refused(bridge: Bridge, claim: CoreRefused) -> RefusedClaim:
         mac=format_mac(claim.mac),
         claim=claim.claim,
         address=None if claim.address is None else str(ip_address(claim.address)),
+        ethertype=None if claim.ethertype is None else f"0x{claim.ethertype:04x}",
         contradicts=None if binding is None else Binding(**_entry(bridge, binding, now)),
         samples=claim.samples,
         first=utc(round(wall - (now - claim.first))),
@@ -306,18 +327,24 @@ def _refused(bridge: Bridge, claim: CoreRefused) -> RefusedClaim:
     )
 
 
-def _key(own: CoreBinding) -> Key:
-    return own.vid, len(own.address.octets), own.address.octets, own.address.bits
+def _key(bridge: Bridge, own: CoreBinding) -> Key:
+    sharing = bridge.first_hop.bindings_of(own.vid, own.address) if own.shared else ()
+    place = (
+        sorted((each.port, each.mac) for each in sharing).index((own.port, own.mac))
+        if sharing
+        else 0
+    )
+    return own.vid, len(own.address.octets), own.address.octets, own.address.bits, place
 
 
 def _encode(key: Key) -> str:
     """Make a cursor after that binding."""
-    vid, length, octets, bits = key
-    packed = _CURSOR.pack(vid, length, octets.ljust(16, b"\0"), bits)
-    return base64.urlsafe_b64encode(packed.ljust(_CURSOR_SIZE, b"\0")).decode()
+    vid, length, octets, bits, place = key
+    packed = _CURSOR.pack(vid, length, octets.ljust(16, b"\0"), bits, place)
+    return base64.urlsafe_b64encode(packed).decode()  # 21 octets: without padding
 
 
 def _decode(cursor: str) -> Key:
     """The key of the last binding of the page before; `BindingListing` has checked the text."""
-    vid, length, octets, bits = _CURSOR.unpack_from(base64.urlsafe_b64decode(cursor))
-    return vid, length, octets[:length], bits
+    vid, length, octets, bits, place = _CURSOR.unpack(base64.urlsafe_b64decode(cursor))
+    return vid, length, octets[:length], bits, place

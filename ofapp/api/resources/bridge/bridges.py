@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Literal
+from typing import Literal
 
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers, filled
 from ofapp.api.lookup import named_bridge, port_ref
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import UNSAVED, documented, refused, resource
+from ofapp.api.recent import recent
+from ofapp.api.responses import answer
 from ofapp.api.roles import admin, all_members, viewer
 from ofapp.bridge import stp
-from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
+from ofapp.bridge.queries import fdb_counts, learned_by_port, vlan_limits
 from ofapp.common import hub
+from ofapp.common.peer import host_and_port
 from ofapp.controller.network import Network
 from ofapp.controller.state.saving import wait_for_all
 
@@ -67,7 +69,7 @@ class Bridge(BaseModel):
     datapath_id: DatapathId
     name: str
     former_name: str | None = Field(
-        description="previous name, while its switch is away and another bridge has that name"
+        description="previous name, while its switch is disconnected and another bridge has it"
     )
     connected: bool
     away: float | None = Field(description="seconds since its switch left, null = it is connected")
@@ -100,7 +102,7 @@ class AbsentOnly(Input):
     """Which bridges."""
 
     absent: Literal["true"] = Field(
-        description="true: bridges whose switches are away; others are removed one by one"
+        description="true: bridges whose switches are disconnected; others are removed one by one"
     )
 
 
@@ -124,11 +126,11 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
         name=bridge.name,
         former_name=bridge.former_name,
         connected=datapath is not None,
-        away=network.away.seconds(bridge.datapath_id, time.monotonic()),
+        away=network.disconnected.seconds(bridge.datapath_id, time.monotonic()),
         in_line=status is not None and status.in_line,
         standby=None if status is None else status.owner,
         refused=[] if status is None else [*status.refused],
-        peer=None if datapath is None else _address(datapath.channel.address),
+        peer=None if datapath is None else host_and_port(datapath.channel.address),
         guarded=[
             GuardedPort(port=port_ref(bridge, number), guards=[*guards])
             for number, guards in sorted(bridge.stp.guarded().items())
@@ -156,14 +158,6 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
     )
 
 
-def _address(address: Any) -> str:
-    """host:port of a peer, as people write it."""
-    if not isinstance(address, tuple):
-        return str(address)
-    host, port = address[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     api = resource("bridges", TAG, "/v1/bridges")
@@ -171,8 +165,12 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("", responses={200: BridgeList})
     @viewer
     @all_members("bridges")
+    @recent
     def bridges(query: NoQuery) -> Response:
-        """All bridges, by datapath id."""
+        """All bridges, by datapath id.
+
+        With `Cache-Control: max-age=1` the answer may be one of the last second.
+        """
         known = sorted(network.bridges.items())
         return answer(BridgeList(bridges=[bridge_view(network, bridge) for _, bridge in known]))
 
@@ -180,7 +178,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @admin
     @all_members("forgotten")
     def forget_absent(query: AbsentOnly) -> Response:
-        """Remove all bridges whose switches are away, with their run-time settings.
+        """Remove all bridges whose switches are disconnected, with their run-time settings.
 
         A switch that comes back is treated as new.  503, 507: they are removed, but this is not on
         disk yet.
@@ -190,6 +188,8 @@ def blueprint(network: Network) -> APIBlueprint:
             if datapath_id not in network.datapaths and datapath_id in network.bridges:
                 forgotten.append((datapath_id, network.changes.forget(bridge)))
                 hub.sleep(0)
+        for datapath_id in network.sources.absent.all():
+            forgotten.append((datapath_id, network.changes.forget_absent(datapath_id)))
         wait_for_all(ticket for _, saved in forgotten for ticket in saved)
         return answer(Forgotten(forgotten=[f"{each:016x}" for each, _ in forgotten]))
 
@@ -202,13 +202,17 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.delete("/<dpid>", responses={204: None, **documented(404, 409), **UNSAVED})
     @admin
     def forget(path: BridgePath, query: NoQuery) -> Response:
-        """Remove a bridge whose switch is away, with its run-time settings.
+        """Remove a bridge whose switch is disconnected, with its run-time settings.
 
         If the switch comes back, it is treated as new.  409: it is connected.
         503, 507: it is removed, but this is not on disk yet.
         """
+        absent = network.sources.absent.find(path.dpid)
         with refused(409):
-            saved = network.changes.forget(named_bridge(network, path.dpid))
+            if absent is not None and network.find(path.dpid) is None:
+                saved = network.changes.forget_absent(absent)
+            else:
+                saved = network.changes.forget(named_bridge(network, path.dpid))
         wait_for_all(saved)
         return Response(status=204)
 

@@ -8,17 +8,18 @@ from collections import Counter
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input
 from ofapp.api.lookup import find_bridge
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import documented, resource
+from ofapp.api.responses import answer
 from ofapp.api.roles import viewer
-from ofapp.bridge.answers import ip_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.diagnosis import AclDrops, Reason, Subject, diagnose, subjects
+from ofapp.bridge.fabric.status import LinkState
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.params.acl import IMPLICIT
+from ofapp.bridge.queries import ip_addresses
 from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.network import Network
 
@@ -39,7 +40,7 @@ class DiagnosisQuery(Input):
 class Diagnosis(BaseModel):
     """A host at a port, and why it has no network."""
 
-    port: str = Field(description="the port's name, which may be away")
+    port: str = Field(description="the port's name, which may be absent")
     vlan: int | None = Field(description="VID, 0 = untagged; null for a port without known hosts")
     mac: str | None = Field(description="null for a port without known hosts, or with many")
     addresses: list[str] = Field(description="IP addresses that it may use, or used last")
@@ -76,6 +77,7 @@ def blueprint(network: Network) -> APIBlueprint:
         hosts = []
         for subject in asked:
             reason = diagnose(bridge, subject, drops, time.monotonic())
+            reason = reason or _cut_off(network, bridge, subject.port)
             hosts.append(_view(bridge, subject, reason or _away(bridge, datapath)))
         dpid = f"{bridge.datapath_id:016x}"
         return answer(Diagnoses(datapath_id=dpid, bridge=bridge.name, hosts=hosts))
@@ -92,6 +94,28 @@ def _view(bridge: Bridge, subject: Subject, reason: Reason | None) -> Diagnosis:
         addresses=ip_addresses(bridge, subject.vid or 0, subject.mac or 0) if known else [],
         problem=None if reason is None else reason.problem,
         fix=None if reason is None else reason.fix,
+    )
+
+
+def _cut_off(network: Network, bridge: Bridge, port: str) -> Reason | None:
+    """Whether no link leads from the member of a fabric that has the port to another member."""
+    fabric = next((each for each in network.fabrics.values() if each.bridge is bridge), None)
+    member, has_member, _ = port.partition("/")
+    if fabric is None or not has_member:
+        return None
+    status = fabric.status(time.monotonic())
+    links = [
+        each
+        for each in status.links
+        if any(end and end.startswith(f"{member}/") for end in (each.one, each.other))
+    ]
+    if len(status.members) < 2 or any(each.state is LinkState.CARRIES for each in links):
+        return None
+    why = f": {links[0].one}: {links[0].reason}" if links else ""
+    return Reason(
+        f"no link from member {member} to another member of {status.name} is known to carry"
+        f" frames{why}",
+        f"see the links: ofapp fabric show {status.name}",
     )
 
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer, listing, plain
 from ofapp.api.base import (
     PAGE,
     BridgePath,
@@ -37,6 +36,7 @@ from ofapp.api.pagination import (
     EVERY_VLAN,
     START,
     Key,
+    Locked,
     Row,
     Selection,
     decode_cursor,
@@ -44,9 +44,14 @@ from ofapp.api.pagination import (
     page,
 )
 from ofapp.api.problems import UNSAVED, documented, refused, resource
-from ofapp.api.resources.topology import around, link_ends
+from ofapp.api.resources.topology import around
+from ofapp.api.responses import answer, listing, plain
 from ofapp.api.roles import all_members, operator, viewer
-from ofapp.bridge.answers import (
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.fdb.fdb import NO_PORT, EntryType
+from ofapp.bridge.fdb.fdb import Entry as CoreEntry
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.queries import (
     fdb_tables,
     held_addresses,
     held_keys,
@@ -55,16 +60,13 @@ from ofapp.bridge.answers import (
     is_extern,
     static_entries,
 )
-from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.fdb.fdb import NO_PORT, EntryType
-from ofapp.bridge.fdb.fdb import Entry as CoreEntry
-from ofapp.bridge.mac import format_mac
 from ofapp.controller.network import Network
+from ofapp.controller.topology import link_ends
 
 TAG = Tag(name="fdb", description="Forwarding databases: which host is behind which port.")
 
 TypeName = Literal["learned", "static", "local"]
-FlagName = Literal["sticky", "extern_learn", "held"]
+FlagName = Literal["sticky", "extern_learn", "held", "locked"]
 Cursor = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{24}$")]
 
 
@@ -127,7 +129,8 @@ class Entry(BaseModel):
     type: TypeName
     flags: list[FlagName] = Field(
         description="sticky = never ages or moves; extern_learn = set by a program; held = held"
-        " down, see /v1/bridges/{dpid}/fdb/held"
+        " down, see /v1/bridges/{dpid}/fdb/held; locked = its frames are dropped until it is"
+        " authorised, see /v1/bridges/{dpid}/port-access"
     )
     updated: float | None = Field(description="seconds since it was last seen as a source")
     used: float | None = Field(description="seconds since it was last used as a destination")
@@ -188,7 +191,7 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
     held = held_keys(bridge)
     entries = []
     for vlan, mac, value in rows:
-        number = value.port if isinstance(value, CoreEntry) else value
+        number = value if isinstance(value, int) else value.port
         port = ports.get(number)
         if port is None:
             port = ports[number] = port_ref(bridge, number).model_dump()
@@ -204,7 +207,9 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
             updated: float | None = max(0.0, round(now - value.updated, 3))
             used: float | None = max(0.0, round(now - value.used, 3))
         else:
-            type_, updated, used = "local", None, None
+            type_ = "learned" if isinstance(value, Locked) else "local"
+            flags += ["locked"] if isinstance(value, Locked) else []
+            updated = used = None
         entries.append(
             {
                 "mac": format_mac(mac),

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import time
 
-from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
-from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
-from ofapp.api.changes import Change, changes_of, make_change
-from ofapp.api.lookup import by_number, find_bridge, find_port
+from ofapp.api.base import DatapathId, PortRef
+from ofapp.api.changes import Texts, section_routes
+from ofapp.api.lookup import by_number
 from ofapp.api.openapi import APIBlueprint, Tag
-from ofapp.api.problems import CHANGE, documented, resource
+from ofapp.api.problems import resource
 from ofapp.api.resources.bridge.ports import Trust
-from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.first_hop.binding import Origin, PortBindings
 from ofapp.bridge.ports.port import Port as CorePort
@@ -31,14 +28,6 @@ TAG = Tag(name="first-hop", description="First-hop security: what hosts may clai
 
 FirstHopBridge = section_model(BridgeSettings, "first_hop")
 FirstHopPort = section_model(PortSection, "first_hop")
-
-
-class FirstHopBridgeChange(Change, changes_of(FirstHopBridge)):  # type: ignore[misc]
-    """Parameters of a bridge; omitted ones keep their values."""
-
-
-class FirstHopPortChange(Change, changes_of(FirstHopPort)):  # type: ignore[misc]
-    """Parameters of a port; omitted ones keep their values."""
 
 
 class FirstHopPortStatus(BaseModel):
@@ -105,35 +94,10 @@ def blueprint(network: Network) -> APIBlueprint:
     prefix = "/v1/bridges/<dpid>/first-hop"
     api = resource("first_hop", TAG, prefix)
 
-    @api.get("", responses={200: FirstHopStatus, **documented(404, 409)})
-    @viewer
-    def status(path: BridgePath, query: NoQuery) -> Response:
-        """Settings and counters of a bridge and of each port, by number."""
-        return answer(first_hop_view(network, find_bridge(network, path.dpid)))
-
-    @api.patch("", responses={200: FirstHopStatus, **CHANGE})
-    @operator
-    def change(path: BridgePath, query: NoQuery, body: FirstHopBridgeChange) -> Response:
-        """Set parameters of a bridge.
-
-        It applies until the configuration file changes the same value, or a reload with `reset`
-        discards it; 503, 507: it applies, but is not saved.
-        """
-        bridge = find_bridge(network, path.dpid)
-        make_change(network.changes.settings.change, bridge, FIRST_HOP, body.values())
-        return answer(first_hop_view(network, bridge))
-
-    @api.patch("/ports/<port>", responses={200: FirstHopStatus, **CHANGE})
-    @operator
-    def change_port(path: PortPath, query: NoQuery, body: FirstHopPortChange) -> Response:
-        """Set parameters of a port; `trust`, which sets several at once, is set at the port.
-
-        It applies until the configuration file changes the same value, or a reload with `reset`
-        discards it; 503, 507: it applies, but is not saved.
-        """
-        bridge = find_bridge(network, path.dpid)
-        port = find_port(bridge, path.port)
-        make_change(network.changes.settings.change_port, bridge, port, body.values(), FIRST_HOP)
-        return answer(first_hop_view(network, bridge))
-
+    texts = Texts(
+        "Settings and counters of a bridge and of each port, by number.",
+        "Set parameters of a bridge.",
+        "Set parameters of a port; `trust`, which sets several at once, is set at the port.",
+    )
+    section_routes(api, network, FIRST_HOP, first_hop_view, texts)
     return api

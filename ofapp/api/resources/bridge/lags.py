@@ -7,12 +7,12 @@ from typing import Annotated
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, MacOf, NoQuery, OfCore
 from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, documented, field_problem, resource
+from ofapp.api.responses import answer
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag.lacp import MemberState

@@ -6,20 +6,25 @@ A neighbour's data is not verified: it is text that the neighbour has chosen.
 from __future__ import annotations
 
 import time
+from typing import Literal
 
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer, utc
-from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, filled
-from ofapp.api.changes import Change, changes_of, make_change
-from ofapp.api.lookup import find_bridge, find_port
+from ofapp.api.base import DatapathId, NoQuery, PortPath, filled
+from ofapp.api.changes import Texts, section_routes
+from ofapp.api.lookup import find_bridge, no_port
 from ofapp.api.openapi import APIBlueprint, Tag
-from ofapp.api.problems import CHANGE, documented, resource
-from ofapp.api.roles import operator, viewer
+from ofapp.api.problems import documented, refused, resource
+from ofapp.api.responses import answer, utc
+from ofapp.api.roles import operator
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import capability_names
+from ofapp.bridge.one_way.problems import OneWayLink
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.queries import switch_ports
+from ofapp.config.base import port_number
 from ofapp.config.bridge import BridgeSettings
 from ofapp.config.derived import section_model
 from ofapp.config.port import PortSection
@@ -31,14 +36,6 @@ TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
 
 LldpBridge = section_model(BridgeSettings, "lldp")
 LldpPort = section_model(PortSection, "lldp")
-
-
-class LldpBridgeChange(Change, changes_of(LldpBridge)):  # type: ignore[misc]
-    """Parameters of a bridge; omitted ones keep their values."""
-
-
-class LldpPortChange(Change, changes_of(LldpPort)):  # type: ignore[misc]
-    """Parameters of a port; omitted ones keep their values."""
 
 
 class NamedVlan(BaseModel):
@@ -74,6 +71,19 @@ class LldpNeighbour(SaidByLldp):
     expires: float = Field(description="seconds until it expires unless another LLDPDU arrives")
 
 
+class OneWayStatus(BaseModel):
+    """A link that passes frames in one direction alone."""
+
+    state: Literal["held", "suspected"] = Field(
+        description="held: the port is closed; suspected: it stays open, by `one_way` of either end"
+        " or as the neighbour is not authenticated"
+    )
+    neighbour: str = Field(description="the port at the other end")
+    hears: bool = Field(
+        description="the port hears its neighbour, and is not heard; false at the other end"
+    )
+
+
 class LldpPortStatus(BaseModel):
     """A port of the switch: members of an aggregation, not the aggregation."""
 
@@ -83,6 +93,10 @@ class LldpPortStatus(BaseModel):
     up: bool
     link: bool = Field(description="neighbours there are trusted for the map")
     crowded: bool = Field(description="there are more neighbours than are stored")
+    heard: bool | None = Field(
+        description="its neighbour hears it; null while that is not known, or not checked"
+    )
+    one_way: OneWayStatus | None = Field(description="null while the link is not one-way")
     counters: dict[str, int] = Field(
         description="frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and frames ignored"
     )
@@ -135,8 +149,25 @@ def _port(bridge: Bridge, agent: AgentStatus) -> LldpPortStatus:
         LldpPortStatus,
         agent,
         lag=bridge.lags.of_member(agent.number),
+        one_way=_one_way(bridge.one_way.status(0.0).get(agent.number)),
         neighbours=[_neighbour(neighbour) for neighbour in agent.neighbours],
     )
+
+
+def _one_way(link: OneWayLink | None) -> OneWayStatus | None:
+    if link is None:
+        return None
+    state: Literal["held", "suspected"] = "held" if link.held else "suspected"
+    return OneWayStatus(state=state, neighbour=link.neighbour, hears=link.found)
+
+
+def _switch_port(bridge: Bridge, text: str) -> Port:
+    """The port of the switch with this name or number, also a member of an aggregation; 404."""
+    number = port_number(text)
+    for port in switch_ports(bridge):
+        if number == port.number or (number is None and port.name == text):
+            return port
+    raise no_port(bridge, text, 404)
 
 
 def _neighbour(neighbour: NeighbourStatus) -> LldpNeighbour:
@@ -156,35 +187,25 @@ def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     api = resource("lldp", TAG, "/v1/bridges/<dpid>/lldp")
 
-    @api.get("", responses={200: LldpBridgeStatus, **documented(404, 409)})
-    @viewer
-    def status(path: BridgePath, query: NoQuery) -> Response:
-        """The neighbours and counters of each port, by number."""
-        return answer(lldp_view(network, find_bridge(network, path.dpid)))
+    texts = Texts(
+        "The neighbours and counters of each port, by number.",
+        "Set parameters of a bridge, or start or stop its LLDP.",
+        "Set parameters of a port, or of an aggregation for its members.",
+        "  409: the port is LOCAL.",
+    )
+    section_routes(api, network, LLDP, lldp_view, texts)
 
-    @api.patch("", responses={200: LldpBridgeStatus, **CHANGE})
+    @api.post("/ports/<port>/free", responses={200: LldpBridgeStatus, **documented(404, 409)})
     @operator
-    def change(path: BridgePath, query: NoQuery, body: LldpBridgeChange) -> Response:
-        """Set parameters of a bridge, or start or stop its LLDP.
+    def free(path: PortPath, query: NoQuery) -> Response:
+        """Open a port that is closed as its link is one-way.
 
-        It applies until the configuration file changes the same value, or a reload with `reset`
-        discards it; 503, 507: it applies, but is not saved.
+        It is closed again while its neighbour does not hear it.  409: the port is not held.
         """
         bridge = find_bridge(network, path.dpid)
-        make_change(network.changes.settings.change, bridge, LLDP, body.values())
-        return answer(lldp_view(network, bridge))
-
-    @api.patch("/ports/<port>", responses={200: LldpBridgeStatus, **CHANGE})
-    @operator
-    def change_port(path: PortPath, query: NoQuery, body: LldpPortChange) -> Response:
-        """Set parameters of a port, or of an aggregation for its members.
-
-        It applies until the configuration file changes the same value, or a reload with `reset`
-        discards it; 503, 507: it applies, but is not saved.  409: the port is LOCAL.
-        """
-        bridge = find_bridge(network, path.dpid)
-        port = find_port(bridge, path.port)
-        make_change(network.changes.settings.change_port, bridge, port, body.values(), LLDP)
+        port = _switch_port(bridge, path.port)
+        with refused(409):
+            network.changes.one_way.free_port(bridge, port)
         return answer(lldp_view(network, bridge))
 
     return api

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from pydantic import BaseModel, Field
 
 from ofapp.bridge import datapath_status
+from ofapp.controller.configuration.configurator import Preview
 
 
 class SentCounts(BaseModel):
@@ -31,7 +33,7 @@ class PlannedItem(BaseModel):
 class Planned(BaseModel):
     """The effect of a change in the bridge's switch."""
 
-    sent: SentCounts | None = Field(description="null while the switch is away")
+    sent: SentCounts | None = Field(description="null while the switch is disconnected")
     items: list[PlannedItem] = Field(
         description="of a dry run: what changes in terms of the network; at most 1000"
     )
@@ -43,3 +45,8 @@ class Planned(BaseModel):
 def items_of(items: Iterable[datapath_status.PlannedItem]) -> list[PlannedItem]:
     """The models of items."""
     return [PlannedItem(**item._asdict()) for item in items]
+
+
+def planned_of(switch: Preview) -> Planned:
+    """The model of a dry run."""
+    return Planned(**asdict(switch) | {"items": items_of(switch.items)})

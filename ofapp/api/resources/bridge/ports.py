@@ -18,19 +18,19 @@ from pydantic import (
     model_validator,
 )
 
-from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import Change, changes_of, make_change, nested
-from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.lookup import bridge_and_port, by_number, find_bridge, port_ref
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, UNSAVED, documented, refused, resource
+from ofapp.api.responses import answer, long
 from ofapp.api.roles import operator, viewer
-from ofapp.bridge.answers import learned_by_vlan, members, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports.port import LOCAL_PORT, PortCount
 from ofapp.bridge.ports.port import Port as CorePort
 from ofapp.bridge.ports.vlan import NO_VLAN, spoken
+from ofapp.bridge.queries import learned_by_vlan, members, port_limit, vlan_limits
 from ofapp.config.base import MAX_VID
 from ofapp.config.port import PortSection, PortVlan, Storm, vlan_section, with_vlan, without_vlan
 from ofapp.controller.bridges.datapath import ask_all
@@ -183,6 +183,10 @@ class Port(BaseModel):
         " storm limits, by kind, as of the last statistics of the present connection;"
         " `learning`: sightings of new addresses that the switch had no time for, as of now"
     )
+    held_back_age: float | None = Field(
+        description="seconds since the switch reported `held_back`, without `learning`; null if it"
+        " has not yet, or is not connected"
+    )
     counters: PortCounters | None = Field(
         description="null unless requested, and if the switch does not answer; for an aggregation"
         " the sum of its members"
@@ -195,9 +199,20 @@ class Port(BaseModel):
     )
     shutdown: bool = Field(description="administratively down")
     isolated: bool = Field(description="frames from it are not sent on other isolated ports")
+    community: int | None = Field(description="the community that it is in; null for none")
     locked: bool = Field(description="only its static addresses may send")
     acl: str | None = Field(description="the access list for its frames")
+    rate_in: int | None = Field(description="most kbit/s that may come in; null for no limit")
+    rate_out: int | None = Field(description="most kbit/s that may leave; null for no limit")
+    qos_trust: str = Field(description="which priorities of frames that come in are kept")
+    priority: int = Field(description="the priority of frames without one that is kept")
     trust: Trust = Field(description="what the hosts behind it are, for first-hop security")
+
+
+_OF_POLICY = (
+    *("shutdown", "isolated", "community", "locked", "acl"),
+    *("rate_in", "rate_out", "qos_trust", "priority"),
+)
 
 
 class PortList(BaseModel):
@@ -267,10 +282,6 @@ def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     api = resource("ports", TAG, "/v1/bridges/<dpid>")
 
-    def find(path: PortPath) -> tuple[Bridge, CorePort]:
-        bridge = find_bridge(network, path.dpid)
-        return bridge, find_port(bridge, path.port)
-
     def change(bridge: Bridge, port: CorePort, values: Mapping[str, Any]) -> Response:
         make_change(network.changes.settings.change_port, bridge, port, values)
         return answer(_detail(network, bridge, port))
@@ -286,7 +297,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @viewer
     def show(path: PortPath, query: PortQuery) -> Response:
         """A port, and its settings."""
-        return answer(_detail(network, *find(path), query.counters))
+        return answer(_detail(network, *bridge_and_port(network, path), query.counters))
 
     @api.patch(
         "/ports/<port>",
@@ -300,7 +311,7 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.  409: there is no VLAN, or no access
         list, of that name.
         """
-        return change(*find(path), body.values())
+        return change(*bridge_and_port(network, path), body.values())
 
     @api.get("/vlans", responses={200: VlanStatus, **documented(404, 409)})
     @viewer
@@ -319,7 +330,7 @@ def blueprint(network: Network) -> APIBlueprint:
         It applies as long as what PATCH sets.  409: the VLAN would be sent untagged, but received
         untagged frames do not belong to it.
         """
-        bridge, port = find(path)
+        bridge, port = bridge_and_port(network, path)
         with refused(409):
             new = with_vlan(
                 bridge.port_policies.port(port.number).vlans, path.vlan, body.pvid, body.untagged
@@ -336,7 +347,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
         It applies as long as what PATCH sets.  409: the port is not in it, or in no other.
         """
-        bridge, port = find(path)
+        bridge, port = bridge_and_port(network, path)
         with refused(409):
             new = without_vlan(bridge.port_policies.port(port.number).vlans, path.vlan)
         return change(bridge, port, {"vlan": vlan_section(new)})
@@ -351,8 +362,12 @@ class PortViews:
         self._bridge = bridge
         datapath = network.datapaths.get(bridge.datapath_id)
         self._held_back: Mapping[Any, Mapping[int, int]] = {}
+        self._age: float | None = None
         if datapath is not None:
-            self._held_back = datapath.status().held_back
+            status = datapath.status()
+            self._held_back = status.held_back
+            if status.polled is not None:
+                self._age = round(time.monotonic() - status.polled, 3)
         self._members = members(bridge)
         self._home = {
             member.number: logical for logical, parts in self._members.items() for member in parts
@@ -384,10 +399,11 @@ class PortViews:
             **limit._asdict(),
             packet_in_rate=bridge.sighting_rate(port.number),
             held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
+            held_back_age=self._age,
             counters=self._counters(port.number),
             lag=lag,
             members=None if parts is None else [member.name for member in parts],
-            **{name: getattr(policy, name) for name in ("shutdown", "isolated", "locked", "acl")},
+            **{name: getattr(policy, name) for name in _OF_POLICY},
             trust=bridge.port_policies.port(port.number).trust,
         )
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery
 from ofapp.api.lookup import find_bridge
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, ProblemError, documented, resource
-from ofapp.api.resources.bridge.planned import Planned, items_of
+from ofapp.api.resources.bridge.planned import Planned, planned_of
+from ofapp.api.responses import answer
 from ofapp.api.roles import operator, viewer
 from ofapp.config.base import FaultsError
-from ofapp.controller.configuration.configurator import Preview
 from ofapp.controller.network import Network
 
 TAG = Tag(name="settings", description="All settings of a bridge, in the format of the file.")
@@ -90,7 +88,7 @@ def blueprint(network: Network) -> APIBlueprint:
         except FaultsError as error:
             fields = [(".".join(map(str, at)) or "settings", what) for at, what in error.faults]
             raise ProblemError(409, str(error), fields) from None
-        planned = _planned(changes.preview(plan)) if query.dry_run else None
+        planned = planned_of(changes.preview(plan)) if query.dry_run else None
         if not query.dry_run:
             changes.carry_out(plan).wait()
         return answer(
@@ -104,7 +102,3 @@ def blueprint(network: Network) -> APIBlueprint:
         )
 
     return api
-
-
-def _planned(switch: Preview) -> Planned:
-    return Planned(**asdict(switch) | {"items": items_of(switch.items)})

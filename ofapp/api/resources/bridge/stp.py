@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 from flask import Response
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef, ValueOf, filled
 from ofapp.api.changes import Change, changes_of, make_change
-from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.lookup import bridge_and_port, by_number, find_bridge, port_ref
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, documented, refused, resource
+from ofapp.api.responses import answer, long
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
@@ -307,7 +307,7 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
         or those that stay, or the port is LOCAL.
         """
-        bridge, port = _find(network, path)
+        bridge, port = bridge_and_port(network, path)
         make_change(network.changes.settings.change_port, bridge, port, body.values(), STP)
         return answer(port_view(network, bridge, port))
 
@@ -322,7 +322,7 @@ def blueprint(network: Network) -> APIBlueprint:
         Root guard cannot be reset: it ends when the superior BPDUs stop.  409: no other guard
         blocks the port, the bridge runs no spanning tree, or the port is LOCAL.
         """
-        bridge, port = _find(network, path)
+        bridge, port = bridge_and_port(network, path)
         with refused(409):
             network.changes.stp.recover_port(bridge, port)
         return answer(port_view(network, bridge, port))
@@ -337,14 +337,9 @@ def blueprint(network: Network) -> APIBlueprint:
 
         409: the bridge runs no spanning tree, or the port is LOCAL.
         """
-        bridge, port = _find(network, path)
+        bridge, port = bridge_and_port(network, path)
         with refused(409):
             network.changes.stp.check_migration(bridge, port)
         return answer(port_view(network, bridge, port))
 
     return api
-
-
-def _find(network: Network, path: PortPath) -> tuple[Bridge, Port]:
-    bridge = find_bridge(network, path.dpid)
-    return bridge, find_port(bridge, path.port)

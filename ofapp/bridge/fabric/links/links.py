@@ -19,20 +19,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from itertools import islice
 
 from ofapp.bridge.effects import Effect, OnMember, SendFrame
 from ofapp.bridge.fabric.events import LINK_FORGED
-from ofapp.bridge.fabric.graph import End, Graph
-from ofapp.bridge.fabric.links import probe, report
-from ofapp.bridge.fabric.links.earlier import EarlierLinks, Pair
+from ofapp.bridge.fabric.links import known, probe
+from ofapp.bridge.fabric.links.cabling import EarlierLinks, Pair
 from ofapp.bridge.fabric.links.port import FRESH, LONGEST, TIMEOUT, Flight, LinkPort
 from ofapp.bridge.fabric.links.probe import Probe, Refusal
 from ofapp.bridge.fabric.links.review import Review
 from ofapp.bridge.fabric.params import FabricParams
+from ofapp.bridge.fabric.plans.graph import End, Graph
 from ofapp.bridge.fabric.status import LinkStatus
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.ports.port import Port
+from ofapp.common.deadlines import Deadlines
 
 REST = 5.0
 """Seconds between the probes of one direction of a link that carries frames; up to a tenth less."""
@@ -64,7 +65,7 @@ class Links:
         self._ports = self._review.ports
         self._links = self._review.links
         self._flights: dict[int, Flight] = {}  # by serial number, the oldest first
-        self._heap: list[tuple[float, End]] = []
+        self._deadlines: Deadlines[End] = Deadlines()
         self._free_at = float("-inf")  # when `tick` may send again
 
     # Inputs
@@ -99,6 +100,7 @@ class Links:
                 near = self._detach(port, now) - {port}
                 effects += self._review.part(port, f"{port.name} is no link port any more", now)
                 del self._ports[port.end]
+                self._deadlines.set(port.end, None)
                 effects += self._after(near, now)
         return effects
 
@@ -142,7 +144,7 @@ class Links:
         effects: list[Effect] = []
         for number, frame in frames:
             port = self._ports.get(End(member, number))
-            if port is None or not self._review.active(port):
+            if port is None or not self._review.known.active(port):
                 continue
             self.counters["received"] += 1
             heard = probe.read(frame, self._agents)
@@ -158,25 +160,18 @@ class Links:
         if now < self._free_at:
             return []
         effects: list[Effect] = []
-        left = PORTION
-        heap = self._heap
-        while left and heap and heap[0][0] <= now:
-            due, end = heappop(heap)
-            port = self._ports.get(end)
-            if port is not None and port.wake == due:
-                port.wake = None
-                effects += self._run(port, now)
-                left -= 1
-        if not left:
+        ran = 0
+        for end in islice(self._deadlines.expired(now), PORTION):
+            effects += self._run(self._ports[end], now)
+            ran += 1
+        if ran == PORTION:
             self._free_at = now + GAP
         return effects
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None: after the next input."""
-        heap = self._heap
-        while heap and not self._counts(*heap[0]):
-            heappop(heap)
-        return max(heap[0][0], self._free_at) if heap else None
+        due = self._deadlines.next()
+        return None if due is None else max(due, self._free_at)
 
     # Results
 
@@ -202,7 +197,20 @@ class Links:
 
     def status(self, now: float) -> tuple[LinkStatus, ...]:
         """The links, then the ports without one, then cables of the file without such ports."""
-        return report.status(self._review, self._params, now)
+        return known.status(self._review.known, self._params, now)
+
+    def ports(self) -> dict[str, End]:
+        """All link ports by their names, as in `s1/eth1`."""
+        return {port.name: end for end, port in self._ports.items()}
+
+    def cables(self) -> list[tuple[End, End]]:
+        """The ends of each link that have carrier, whether it is proven or not."""
+        links = {*self._links.values()}
+        return sorted(
+            (link.one.end, link.other.end)
+            for link in links
+            if all(port.port.up for port in link.ports)
+        )
 
     def is_alone(self, member: int) -> bool:
         """Whether no reachable member has a link to this one with carrier.
@@ -241,9 +249,10 @@ class Links:
     def _after(self, ports: Iterable[LinkPort], now: float) -> list[Effect]:
         """Review ports and their links, and set their timers."""
         effects: list[Effect] = []
-        for port in sorted(ports, key=lambda port: port.end):
+        in_order = sorted(ports, key=lambda port: port.end)
+        for port in in_order:
             effects += self._review.port(port, now)
-        for port in ports:
+        for port in in_order:
             self._schedule(port)
         return effects
 
@@ -348,18 +357,7 @@ class Links:
         return link is not None and link.carries
 
     def _schedule(self, port: LinkPort) -> None:
-        due = self._review.due(port)
-        if due is not None and due != port.wake:
-            heappush(self._heap, (due, port.end))
-            if len(self._heap) > 4 * len(self._ports) + 64:
-                port.wake = due
-                self._heap = [entry for entry in self._heap if self._counts(*entry)]
-                heapify(self._heap)
-        port.wake = due
-
-    def _counts(self, due: float, end: End) -> bool:
-        port = self._ports.get(end)
-        return port is not None and port.wake == due
+        self._deadlines.set(port.end, self._review.due(port))
 
     def _drop_flights(self, now: float) -> None:
         flights = self._flights

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ofapp.bridge.fabric.graph import End
-from ofapp.bridge.fabric.links.neighbours import Neighbours
+from ofapp.bridge.fabric.plans.graph import End
 from ofapp.bridge.fabric.status import LinkState
 from ofapp.bridge.fdb.pace import EventPace
 from ofapp.bridge.ports.port import Port
@@ -22,7 +22,50 @@ BLOCKED = 4
 """Full-size probes missed, with a small one that arrived after each, that show a small MTU."""
 EVENTS, FORGED_EVENTS, PERIOD = 10, 1, 60.0
 """Most events of one port about its cable, and about forged probes, in so many seconds."""
+LIFE = 12.5
+"""Seconds for which a port counts that is not heard any more: more than two probes at rest."""
 _GOLDEN = 0.618034
+
+
+class Neighbours:
+    """Ports with the instants when they were first and last heard."""
+
+    __slots__ = ("_spans",)
+
+    def __init__(self) -> None:
+        self._spans: dict[End, tuple[float, float]] = {}
+
+    def __iter__(self) -> Iterator[End]:
+        return iter([*self._spans])
+
+    def note(self, end: End, now: float) -> bool:
+        """Take note that a port was heard; whether it was not there before."""
+        first, last = self._spans.get(end, (now, now))
+        new = now - last > LIFE or end not in self._spans
+        self._spans[end] = (now if new else first, now)
+        return new
+
+    def forget(self, end: End) -> None:
+        """Forget a port."""
+        self._spans.pop(end, None)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._spans.clear()
+
+    def newest(self, now: float) -> float:
+        """When the newest port was first heard; forgets those that are not heard any more."""
+        for end in [end for end, (_, last) in self._spans.items() if now - last > LIFE]:
+            del self._spans[end]
+        return max((first for first, _ in self._spans.values()), default=0.0)
+
+    def since(self, instant: float) -> frozenset[End]:
+        """Ports that were heard at this instant or later.
+
+        A port that was heard last before the newest one appeared is no neighbour: a cable was
+        moved.  One that is still heard afterwards is: there is a hub.
+        """
+        return frozenset(end for end, (_, last) in self._spans.items() if last >= instant)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +89,7 @@ class LinkPort:
     name: as in `s1/eth1`; carrier: the switch forwards by it.
     hears, heard_at: ports of the fabric whose probes arrive here, and where its own arrive.
     stranger: why a probe that arrived is of no port of the fabric, and when that was.
-    next: when the next probe is due; wake: when `Links.tick` handles this port.
+    next: when the next probe is due.
     round_trip: seconds from the controller to the controller, of the last probe that arrived.
     missed: probes that did not arrive since the last that did, and the first one's instant; lost:
     those that the cable has lost, as nothing else can have.
@@ -62,8 +105,7 @@ class LinkPort:
         *("end", "epoch", "event_pace", "fault", "first_missed", "forged", "forged_pace"),
         *("full_passed", "heard_at", "hears", "lost", "lost_full", "missed", "name"),
         *("next", "port", "round_trip", "sent_at", "since", "spread", "state"),
-        *("strikes", "unsized"),
-        *("stranger", "waiting", "wake"),
+        *("stranger", "strikes", "unsized", "waiting"),
     )
 
     def __init__(self, end: End, port: Port, name: str, now: float) -> None:
@@ -76,7 +118,6 @@ class LinkPort:
         self.fault = ""
         self.epoch = 0
         self.round_trip = 0.0
-        self.wake: float | None = None
         self.state = LinkState.PROBING
         self.since = self.sent_at = now
         self.spread = (end.member * 31 + end.port) * _GOLDEN % 1

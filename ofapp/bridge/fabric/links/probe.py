@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ofapp.bridge.fabric.address import PROBE_DESTINATION, PROBE_TYPE
-from ofapp.bridge.fabric.graph import End
+from ofapp.bridge.fabric.plans.graph import End
 from ofapp.bridge.lldp.own import SIGNATURE, OwnAgents
 
 ETHERNET = 14

@@ -14,19 +14,15 @@ from ofapp.bridge.fabric.events import (
     LINK_WRONG,
     LINK_WRONG_CLEARED,
 )
-from ofapp.bridge.fabric.graph import End, Graph
-from ofapp.bridge.fabric.links.cabling import Cabling
-from ofapp.bridge.fabric.links.damping import FLAPPING, FORGET, Damping
-from ofapp.bridge.fabric.links.earlier import EarlierLinks
-from ofapp.bridge.fabric.links.link import FabricLink
-from ofapp.bridge.fabric.links.neighbours import LIFE
-from ofapp.bridge.fabric.links.port import SILENT, LinkPort
+from ofapp.bridge.fabric.links.cabling import EarlierLinks
+from ofapp.bridge.fabric.links.known import Known
+from ofapp.bridge.fabric.links.link import FLAPPING, FORGET, Damping, FabricLink
+from ofapp.bridge.fabric.links.port import LinkPort
 from ofapp.bridge.fabric.links.probe import ETHERNET
 from ofapp.bridge.fabric.params import FabricParams
+from ofapp.bridge.fabric.plans.graph import End, Graph
 from ofapp.bridge.fabric.status import LinkState
 
-PATIENCE = 30.0
-"""Seconds after which missed probes end a link even if nothing else of its members is heard."""
 REMEMBERED = 4096
 """Most links whose failures are remembered."""
 RESTART = 0.1
@@ -36,20 +32,20 @@ RESTART = 0.1
 class Review:
     """Ports and links.
 
-    links: by either end.  connected: members that send and report probes; seen: those that have
-    been.  vocal: when a member last proved that it does.  counters: those of `Links`.
+    known: what is known of them; ports, links, connected: the same as those of `known`.
+    seen: members that have been connected.  vocal: when a member last proved that it sends and
+    reports probes.  counters: those of `Links`.
     earlier: links that an earlier controller has proven.
     """
 
     def __init__(self, params: FabricParams, counters: Counter[str], earlier: EarlierLinks) -> None:
         self.earlier = earlier
-        self.ports: dict[End, LinkPort] = {}
-        self.links: dict[End, FabricLink] = {}
-        self.connected: set[int] = set()
+        self.known = Known(params)
+        self.ports, self.links = self.known.ports, self.known.links
+        self.connected = self.known.connected
         self.seen: set[int] = set()
         self.vocal: dict[int, float] = defaultdict(lambda: float("-inf"))
-        self.cabling = Cabling(params)
-        self._params = params
+        self.set_params(params)
         self._counters = counters
         self._damping: dict[tuple[str, str], Damping] = {}
         self._graphs: tuple[Graph, Graph] | None = None
@@ -61,7 +57,9 @@ class Review:
 
     def set_params(self, params: FabricParams) -> None:
         """Take changed parameters."""
-        self._params, self.cabling = params, Cabling(params)
+        self._params = params
+        self.known.set_params(params)
+        self.earlier.keep({member.name for member in params.present.values()})
         self.changed()
 
     def connect(self, member: int, now: float) -> None:
@@ -84,14 +82,10 @@ class Review:
 
     # Questions
 
-    def active(self, port: LinkPort) -> bool:
-        """Whether a port can send and report probes."""
-        return port.carrier and port.end.member in self.connected
-
     def sends(self, port: LinkPort) -> bool:
         """Whether a port sends probes: not where only a member that is not connected hears them."""
         link = self.links.get(port.end)
-        return self.active(port) and (
+        return self.known.active(port) and (
             link is None or not link.carries or link.beyond(port).end.member in self.connected
         )
 
@@ -115,7 +109,7 @@ class Review:
         themselves when it is back.  It has to be the same cable, as another one may make a loop.
         """
         if self._graphs is None:
-            values = {link.value(self.cost(link)): link for link in {*self.links.values()}}
+            values = {link.value(self.known.cost(link)): link for link in {*self.links.values()}}
             spare = {value: link for value, link in values.items() if link.same_cable}
             carry = tuple(sorted(value for value, link in values.items() if link.carries))
             works = Graph(tuple(self._params.present), carry)
@@ -172,62 +166,16 @@ class Review:
     def _connected_names(self) -> set[str]:
         return {self._params.members[member - 1].name for member in self.connected}
 
-    def cost(self, link: FabricLink) -> int:
-        """The cost of a link."""
-        return self.cabling.cost(link.one.name, link.other.name)
-
     def is_alone(self, member: int) -> bool:
         """Whether no connected member has a port with carrier that leads to this one, or may."""
         if member in self.connected:
             return False
         for end, link in self.links.items():
-            if end.member == member and self.active(link.beyond(self.ports[end])):
+            if end.member == member and self.known.active(link.beyond(self.ports[end])):
                 return False
         return member in self.seen or not any(
-            self._may_lead_to(port, member) for port in self.ports.values()
+            self.known.may_lead_to(port, member) for port in self.ports.values()
         )
-
-    def neighbours(self, port: LinkPort, now: float) -> tuple[frozenset[End], frozenset[End]]:
-        """Ports that a port hears, and where it is heard, without those before it was moved."""
-        newest = max(port.hears.newest(now), port.heard_at.newest(now))
-        return port.hears.since(newest), port.heard_at.since(newest)
-
-    def state(self, link: FabricLink, now: float) -> tuple[LinkState, str]:
-        """The state of a link, and why it does not carry frames."""
-        if any(port.fault for port in link.ports):
-            return LinkState.WRONG, self._obstacle(link, now) or link.reason
-        down = self._down(link)
-        needed = "; it is in use all the same, as members would be cut off" if link.needed else ""
-        if down:
-            return LinkState.DOWN, down + needed
-        away = [port for port in link.ports if port.end.member not in self.connected]
-        if away:
-            names = " and ".join(self._params.members[port.end.member - 1].name for port in away)
-            return LinkState.UNREACHABLE, f"{names} is not connected to the controller"
-        if link.carries:
-            return LinkState.CARRIES, ""
-        free = link.free_at()
-        if free is not None:
-            seconds = max(free - now, 0)
-            text = f"it has failed before, and is used again in {seconds:.0f} s"
-            return LinkState.HELD, text + needed
-        return LinkState.PROBING, (self._obstacle(link, now) or link.reason) + needed
-
-    def port_state(self, port: LinkPort, now: float) -> tuple[LinkState, str]:
-        """The same for a port that is no end of a link."""
-        if port.fault:
-            return LinkState.WRONG, port.fault
-        if port.end.member not in self.connected:
-            name = self._params.members[port.end.member - 1].name
-            return LinkState.UNREACHABLE, f"{name} is not connected to the controller"
-        if not port.carrier:
-            return LinkState.DOWN, _why_down(port)
-        senders, receivers = self.neighbours(port, now)
-        if senders:
-            return LinkState.PROBING, f"no frames from it have arrived at {self._names(senders)}"
-        if receivers:
-            return LinkState.PROBING, f"no frames have arrived from {self._names(receivers)}"
-        return LinkState.PROBING, "no probe of another member has arrived"
 
     # Decisions
 
@@ -236,14 +184,14 @@ class Review:
         if port.end not in self.ports:
             return []
         effects = self._pair(port, now)
-        fault = self._fault(port, now)
+        fault = self.known.fault(port, now)
         if fault != port.fault:
             port.fault, self._admitted = fault, None
             effects += self._fault_event(port, now)
         link = self.links.get(port.end)
         if link is not None:
             effects += self._judge(link, now)
-        state, _ = self.port_state(port, now)
+        state, _ = self.known.port_state(port, now)
         if state is not port.state:
             port.state, port.since = state, now
         return effects
@@ -260,7 +208,7 @@ class Review:
         return effects
 
     def _pair(self, port: LinkPort, now: float) -> list[Effect]:
-        senders, receivers = self.neighbours(port, now)
+        senders, receivers = self.known.neighbours(port, now)
         if len(senders) != 1 or senders != receivers:
             return []
         (end,) = senders
@@ -269,7 +217,7 @@ class Review:
         if link is not None and link.beyond(port) is other:
             return []
         alone = frozenset({port.end})
-        if end.member == port.end.member or self.neighbours(other, now) != (alone, alone):
+        if end.member == port.end.member or self.known.neighbours(other, now) != (alone, alone):
             return []
         effects = self.part(port, f"{port.name} is cabled to {other.name} now", now)
         effects += self.part(other, f"{other.name} is cabled to {port.name} now", now)
@@ -281,11 +229,11 @@ class Review:
 
     def _judge(self, link: FabricLink, now: float) -> list[Effect]:
         effects = self._size_events(link)
-        why = self._obstacle(link, now)
+        why = self.known.obstacle(link, now)
         if link.carries:
             if why:
                 effects += self._fail(link, why, now)
-        elif not why and self._is_proven(link, now):
+        elif not why and self.known.is_proven(link, now):
             if link.proven_at is None:
                 link.proven_at, link.same_cable = now, True
                 self.changed()
@@ -298,29 +246,13 @@ class Review:
         elif link.proven_at is not None:
             link.proven_at = None
             self.changed()
-        if link.same_cable and self._is_changed(link):
+        if link.same_cable and self.known.is_changed(link):
             link.same_cable = False
             self.changed()
-        state, _ = self.state(link, now)
+        state, _ = self.known.state(link, now)
         if state is not link.state:
             link.state, link.since = state, now
         return effects
-
-    def _is_changed(self, link: FabricLink) -> bool:
-        """Whether the cable may be another one since the link was proven."""
-        return any(
-            bool(port.fault) or (port.end.member in self.connected and not port.port.up)
-            for port in link.ports
-        )
-
-    def _is_proven(self, link: FabricLink, now: float) -> bool:
-        for port in link.ports:
-            beyond = frozenset({link.beyond(port).end})
-            if not (self.active(port) and port.proven):
-                return False
-            if self.neighbours(port, now) != (beyond, beyond):
-                return False
-        return True
 
     def _fail(self, link: FabricLink, why: str, now: float) -> list[Effect]:
         link.carries, link.reason = False, why
@@ -336,41 +268,6 @@ class Review:
             text += f"; it is used again {seconds:.0f} s after it is proven"
             effects.append(LINK_FLAPPING.event(text, data={**data, "seconds": seconds}))
         return effects
-
-    def _obstacle(self, link: FabricLink, now: float) -> str:
-        """Why a link must not carry frames; empty if it may, once it is proven."""
-        down = self._down(link)
-        if down:
-            return down
-        for port in link.ports:
-            other = link.beyond(port)
-            if port.fault:
-                return f"{port.name}: {port.fault}"
-            senders, receivers = self.neighbours(port, now)
-            strange = (senders | receivers) - {other.end}
-            if strange:
-                return f"{port.name} hears, or is heard at, {self._names(strange)}"
-        if any(port.blocked for port in link.ports):
-            return self._size_text(link)
-        if not any(self._is_silent(port, link.beyond(port), now) for port in link.ports):
-            return ""
-        silent = [port for port in link.ports if port.missed >= SILENT]
-        if len(silent) == 2:
-            return "probes do not arrive in either direction"
-        (port,) = silent
-        return f"frames from {port.name} do not arrive at {link.beyond(port).name}"
-
-    def _down(self, link: FabricLink) -> str:
-        return "; ".join(
-            _why_down(port)
-            for port in link.ports
-            if port.end.member in self.connected and not port.carrier
-        )
-
-    def _is_silent(self, port: LinkPort, other: LinkPort, now: float) -> bool:
-        if port.missed < SILENT or not (self.active(port) and self.active(other)):
-            return False
-        return port.lost >= SILENT or now - port.first_missed >= PATIENCE
 
     def missed(self, port: LinkPort, now: float) -> list[LinkPort]:
         """Take note that a port's probe has not arrived; return ports that should send one too.
@@ -391,29 +288,6 @@ class Review:
         }
         return [link.beyond(port), *witnesses.values()]
 
-    def _fault(self, port: LinkPort, now: float) -> str:
-        """What is wrong with the cable of a port, as far as it is known."""
-        if not self.active(port):
-            return ""
-        senders, receivers = self.neighbours(port, now)
-        ends = senders | receivers
-        if port.end in ends:
-            return "its frames come back to it: there is a loop at the other end of the cable"
-        same = [end for end in ends if end.member == port.end.member]
-        if same:
-            return f"it is cabled to {self._names(same)} of the same member"
-        if len(senders) == len(receivers) == 1 and len(ends) == 2:
-            return (
-                f"it hears {self._names(senders)} and is heard at {self._names(receivers)}: "
-                "the fibres of two cables are crossed"
-            )
-        if len(ends) > 1:
-            return f"there are {self._names(ends)} behind it: a hub or a bridge is in the cable"
-        if ends:
-            return self.cabling.difference(port.name, self._names(ends))
-        text, at = port.stranger
-        return text if now - at <= LIFE else ""
-
     def _fault_event(self, port: LinkPort, now: float) -> list[Effect]:
         if not port.event_pace.take(now):
             self._counters["unreported"] += 1
@@ -429,29 +303,13 @@ class Review:
         if not link.blocked and any(port.blocked for port in link.ports):
             link.blocked = True
             size = {"mtu": self._params.link_mtu, "octets": self._params.link_mtu + ETHERNET}
-            text = f"link {_title(link)}: {self._size_text(link)}"
+            text = f"link {_title(link)}: {self.known.size_text(link)}"
             return [LINK_MTU.event(text, data={**ends, **size})]
         if link.blocked and not any(port.strikes for port in link.ports):
             link.blocked = False
             text = f"full-size frames pass link {_title(link)}"
             return [LINK_MTU_CLEARED.event(text, data=ends)]
         return []
-
-    def _size_text(self, link: FabricLink) -> str:
-        mtu = self._params.link_mtu
-        return (
-            f"frames of {mtu + ETHERNET} octets do not pass: set the MTU of {link.one.name} and "
-            f"{link.other.name} to at least {mtu}"
-        )
-
-    def _may_lead_to(self, port: LinkPort, member: int) -> bool:
-        if not self.active(port) or port.end in self.links or port.fault:
-            return False
-        partner = self.cabling.partners.get(port.name, "").partition("/")[0]
-        return partner in ("", self._params.members[member - 1].name)
-
-    def _names(self, ends: frozenset[End] | list[End]) -> str:
-        return " and ".join(self.ports[end].name for end in sorted(ends))
 
     def _damping_of(self, port: LinkPort, other: LinkPort, now: float) -> Damping:
         one, two = sorted((port.name, other.name))
@@ -461,12 +319,6 @@ class Review:
                 if id(known) not in used and now - known.at >= FORGET:
                     del self._damping[pair]
         return self._damping.setdefault((one, two), Damping())
-
-
-def _why_down(port: LinkPort) -> str:
-    if port.port.up:
-        return f"{port.name} has carrier, but BFD has no session or has failed"
-    return f"{port.name} has no carrier"
 
 
 def _title(link: FabricLink) -> str:

@@ -6,23 +6,24 @@ A user's binding is never limited, does not end, and wins over those that hosts 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.event import Event, EventKind
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress, FullLimit, Origin, link_local
+from ofapp.bridge.first_hop.binding import Binding, FullLimit, Origin, link_local
 from ofapp.bridge.first_hop.bindings.changes import Changes
-from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
 from ofapp.bridge.first_hop.bindings.limits import BindingLimits, Scope
-from ofapp.bridge.first_hop.bindings.table import BindingTable
+from ofapp.bridge.first_hop.bindings.table import BindingTable, PortHost
 from ofapp.bridge.first_hop.events import BINDINGS_CONFLICT, BINDINGS_MOVED, BINDINGS_REPLACED
-from ofapp.bridge.first_hop.params import MAX_BINDINGS
+from ofapp.bridge.first_hop.params import MAX_BINDINGS, MAX_SHARING
 from ofapp.bridge.first_hop.stranded import Stranded
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.state import BridgeState
+from ofapp.common.deadlines import Deadlines
 
 ENDED, ENDED_HOSTS = 4, 1024
 """Most bindings that are remembered after their end, for each of so many hosts."""
@@ -60,7 +61,7 @@ class Bindings:
 
         Gives whether the host has the address.
         """
-        old = self.table.get(new.vid, new.address)
+        old = self.table.get(new.vid, new.address, (new.port, new.mac))
         if old is not None and not old.origin.dynamic:
             if (old.port, old.mac) == (new.port, new.mac):
                 return True
@@ -131,8 +132,8 @@ class Bindings:
         self._remember(binding)
         self.unbind(binding, changes, "expired")
 
-    def postpone(self, binding: Binding, when: float) -> None:
-        """Have a binding due again."""
+    def postpone(self, binding: Binding, when: float | None) -> None:
+        """Have a binding due at that time instead; None: never."""
         self._ends.set((binding.vid, binding.address), when)
 
     def _remember(self, binding: Binding) -> None:
@@ -146,11 +147,15 @@ class Bindings:
         return self._ends.next()
 
     def elsewhere(self, port: str, vid: int, mac: int) -> str | None:
-        """Another port where a host has bindings, by name; None without one."""
-        for binding in self.table.of_host(vid, mac):
-            if binding.port != port:
-                return binding.port
-        return None
+        """Another port where a host has bindings, by name; None without one.
+
+        A MAC address that has a shared binding here may have further ones elsewhere: it is the
+        virtual one of several routers (RFC 5798 7.3).
+        """
+        its = self.table.of_host(vid, mac)
+        shares = any(each.shared and each.port == port for each in its)
+        others = (each.port for each in its if each.port != port and not (shares and each.shared))
+        return next(others, None)
 
     def move(self, vid: int, mac: int, old: str, new: str, changes: Changes) -> bool:
         """Move the dynamic bindings of a host to another port; gives whether any has moved."""
@@ -209,7 +214,7 @@ class Bindings:
         there = [each for each in self.table.of_host(vid, mac) if each.port == port]
         given = [each for each in there if each.origin.dynamic]
         for each in given:
-            self.table.drop(vid, each.address)
+            self.table.drop(each)
             self._ends.set((vid, each.address), None)
         self.left.append((port, vid, mac))
         at = self.clock.at(now)
@@ -219,6 +224,7 @@ class Bindings:
         """Follow a port to its new name with its bindings."""
         self.limits.rename(old, new)
         for binding in self.table.on(old):
+            self.table.drop(binding)
             self.table.put(replace(binding, port=new))
             changes.stored = True
 
@@ -236,19 +242,17 @@ class Bindings:
     # Bindings of users
 
     def add(self, new: Binding, changes: Changes) -> None:
-        """Add a user's binding; InputError."""
+        """Add a user's binding.  Raises InputError."""
         self._check(new)
-        old = self.table.get(new.vid, new.address)
-        if old is not None and (old.port, old.mac) != (new.port, new.mac):
-            if not old.origin.dynamic:
-                place = f"{format_mac(old.mac)} on port {old.port}"
-                text = f"{new.address} in VLAN {new.vid} is bound to {place}: remove that first"
-                raise InputError("address", text)
-            self.counters["replaced_by_user"] += 1
-            text = f"{_words(new)} was given {_owned(old)}"
-            changes.events.append(self._event(BINDINGS_REPLACED, text, new, old))
-        if old is not None:
-            self._remove(old, changes)
+        place = new.port, new.mac
+        for old in self.table.all_of(new.vid, new.address):
+            if (old.port, old.mac) == place:
+                self._remove(old, changes)
+            elif old.origin.dynamic:
+                self.counters["replaced_by_user"] += 1
+                text = f"{_words(new)} was given {_owned(old)}"
+                changes.events.append(self._event(BINDINGS_REPLACED, text, new, old))
+                self._remove(old, changes)
         self._put(new, changes)
 
     def _check(self, new: Binding) -> None:
@@ -261,13 +265,45 @@ class Bindings:
         if len(self.table) - self.table.dynamic >= MAX_BINDINGS:
             text = f"there are {MAX_BINDINGS} bindings of users, the most there can be"
             raise InputError("address", text)
+        self._check_others(new)
 
-    def remove(self, vid: int, address: BoundAddress, changes: Changes) -> None:
-        """Remove a binding of any origin; InputError."""
-        binding = self.table.get(vid, address)
-        if binding is None:
+    def _check_others(self, new: Binding) -> None:
+        """Check that other users' bindings of the address share it.  Raises InputError."""
+        others = [
+            each
+            for each in self.table.all_of(new.vid, new.address)
+            if not each.origin.dynamic and (each.port, each.mac) != (new.port, new.mac)
+        ]
+        if not others:
+            return
+        old = others[0]
+        if not (new.shared and old.shared):
+            place = f"{format_mac(old.mac)} on port {old.port}"
+            text = f"{new.address} in VLAN {new.vid} is bound to {place}: remove that first"
+            raise InputError("address", f"{text}, or let both share it (`shared`)")
+        if len(others) >= MAX_SHARING:
+            raise InputError("address", f"{new.address} has {MAX_SHARING} hosts, the most")
+
+    def remove(
+        self,
+        vid: int,
+        address: BoundAddress,
+        changes: Changes,
+        hosts: Collection[PortHost] | None = None,
+    ) -> None:
+        """Remove the bindings of an address, of any origin.  Raises InputError.
+
+        hosts: ports and MAC addresses of the hosts that lose it; None for all hosts.
+        """
+        bindings = [
+            each
+            for each in self.table.all_of(vid, address)
+            if hosts is None or (each.port, each.mac) in hosts
+        ]
+        if not bindings:
             raise InputError("address", f"{address} in VLAN {vid} has no binding")
-        self._remove(binding, changes)
+        for binding in bindings:
+            self._remove(binding, changes)
 
     def restore(self, binding: Binding) -> None:
         """Put a binding back that was taken before a restart; a user's has precedence."""
@@ -297,7 +333,7 @@ class Bindings:
             self.refuse(holder, replace(host, address=its), changes)
 
     def _remove(self, binding: Binding, changes: Changes) -> None:
-        self.table.drop(binding.vid, binding.address)
+        self.table.drop(binding)
         self._ends.set((binding.vid, binding.address), None)
         changes.touch(binding.port, binding.vid, binding.mac)
         changes.events += self.release([binding.port, binding.vid, None])

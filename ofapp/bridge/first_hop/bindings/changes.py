@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ofapp.bridge.effects import (
-    Effect,
-    ForwardFrame,
-    SetBoundHost,
-    StateChanged,
-)
-from ofapp.bridge.first_hop.binding import BoundHost
+from ofapp.bridge.effects import Effect, ForwardFrame, StateChanged
 from ofapp.bridge.first_hop.bindings.table import BindingTable
 
 DOCUMENT = "bindings"
@@ -59,7 +53,6 @@ class Changes:
         for name, vid, mac in self._hosts:
             number = numbers[name]
             if number is not None:
-                host = BoundHost(number, vid, mac, table.on_port(name, vid, mac))
-                set_hosts.append(SetBoundHost(host))
+                set_hosts.append(table.bound(number, name, vid, mac))
         effects: list[Effect] = [*self.frames, *set_hosts, *self.confirmed, *self.events]
         return effects + ([StateChanged(DOCUMENT)] if self.stored else [])

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.bindings.changes import Changes
-from ofapp.bridge.first_hop.bindings.deadlines import Deadlines
 from ofapp.bridge.first_hop.dhcp.requests import SECONDS
+from ofapp.common.deadlines import Deadlines
 
 DECLINED = 600.0
 """Seconds for which a declined address takes room: dnsmasq does not lease it for as long."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ofapp.bridge.first_hop.binding import Binding, BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Binding, Origin
 from ofapp.bridge.first_hop.bindings.bindings import Bindings
 from ofapp.bridge.first_hop.params import MAX_BINDINGS
 from ofapp.bridge.mac import MAC_MASK, is_group
+from ofapp.common.portions import AT_ONCE, Portions
 
 GRACE = 0.5
 """Part of its lifetime that a binding has at least after a restart.  A host renews its lease after
@@ -24,7 +26,7 @@ def rows(bindings: Iterable[Binding], now: float) -> Iterator[list[object]]:
             yield [each.port, each.vid, each.mac, *address, each.origin.value, left, each.lifetime]
 
 
-def restored(data: Any, bindings: Bindings) -> list[str]:
+def restored(data: Any, bindings: Bindings, portions: Portions = AT_ONCE) -> list[str]:
     """Put stored bindings back at the time 0; gives what is wrong with some.
 
     data: `rows` as `bindings`, and as `passed` the seconds since they were stored.  ValueError.
@@ -36,7 +38,7 @@ def restored(data: Any, bindings: Bindings) -> list[str]:
     if not isinstance(stored, list):
         raise ValueError("its bindings are no list")  # noqa: TRY004 (as other damage)
     damaged = 0
-    for row in stored[:MAX_BINDINGS]:
+    for row in portions.of(stored[:MAX_BINDINGS]):
         try:
             bindings.restore(_binding(row, passed))
         except (TypeError, ValueError):

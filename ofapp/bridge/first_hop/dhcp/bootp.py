@@ -17,6 +17,7 @@ PLAIN_BOOTP = 0
 SERVER_PORT, CLIENT_PORT = 67, 68
 
 PAD, END = 0, 255
+HOST_NAME = 12
 REQUESTED, LEASE, OVERLOAD, MESSAGE_TYPE, CLIENT_ID, RELAY_INFO = 50, 51, 52, 53, 61, 82
 INFINITE = 0xFFFFFFFF
 
@@ -38,7 +39,7 @@ class Bootp(NamedTuple):
     kind: option 53, or PLAIN_BOOTP.
     requested: option 50; lease: option 51 in seconds; None where the option is missing.
     overload: option 52, which areas have options as well: 1 file, 2 sname.
-    relayed: it has option 82; client_id: option 61, empty if it is missing.
+    relayed: it has option 82; client_id, name: options 61 and 12, empty if they are missing.
     """
 
     op: int
@@ -53,6 +54,7 @@ class Bootp(NamedTuple):
     overload: int = 0
     relayed: bool = False
     client_id: bytes = b""
+    name: bytes = b""
 
 
 def read_bootp(data: bytes) -> Bootp | Malformed:
@@ -89,6 +91,7 @@ def read_bootp(data: bytes) -> Bootp | Malformed:
         options.get(OVERLOAD, b"\0")[0],
         RELAY_INFO in options,
         options.get(CLIENT_ID, b""),
+        options.get(HOST_NAME, b""),
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.dhcp import bootp
 from ofapp.bridge.first_hop.dhcp.bootp import Bootp, read_bootp
+from ofapp.bridge.first_hop.dhcp.host_names import HostNames
 from ofapp.bridge.first_hop.dhcp.relay_info import relay_info, remote_of, with_relay_info
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
 from ofapp.bridge.first_hop.dhcp.requests import Requests, UnansweredRequests
 from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict, client_of
 from ofapp.bridge.mac import is_group
-from ofapp.bridge.multicast.address import is_host
+from ofapp.bridge.packet.address import is_host
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.udp import Datagram, with_payload
 from ofapp.bridge.ports.port import Port
@@ -28,8 +30,11 @@ _Key = tuple[int, int, int]
 class Dhcpv4Snooping:
     """DHCPv4 of one bridge."""
 
-    def __init__(self, relaying: Relaying, unanswered: UnansweredRequests) -> None:
+    def __init__(
+        self, relaying: Relaying, unanswered: UnansweredRequests, names: HostNames
+    ) -> None:
         self.requests: Requests[_Key] = Requests()
+        self._names = names
         self._relaying = relaying
         self._unanswered = unanswered
 
@@ -54,6 +59,7 @@ class Dhcpv4Snooping:
                 return Verdict(None, "dhcp_request_of_other_port")
             name = _REQUESTS[message.kind]
             self._unanswered.add(port.number, ethernet.vid, message.chaddr, name, now)
+            self._names.put(port.number, message.chaddr, message.name)
         facts: tuple[Ended, ...] = ()
         cause = {bootp.RELEASE: Cause.RELEASE, bootp.DECLINE: Cause.DECLINE}.get(message.kind)
         if cause is not None:

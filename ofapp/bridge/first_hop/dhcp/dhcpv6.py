@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ofapp.bridge.first_hop.binding import BoundAddress
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.neighbour import masked
 
@@ -14,6 +14,7 @@ RELEASE, DECLINE, RECONFIGURE, INFORMATION_REQUEST, RELAY_FORWARD, RELAY_REPLY =
 CLIENT_PORT, SERVER_PORT = 546, 547
 
 CLIENT_ID, IA_NA, IA_TA, IA_ADDRESS = 1, 3, 4, 5
+CLIENT_FQDN = 39
 RELAY_MESSAGE, STATUS, INTERFACE_ID = 9, 13, 18
 IA_PD, IA_PREFIX, CLIENT_LINK_LAYER = 25, 26, 79
 INFINITE = 0xFFFFFFFF
@@ -41,9 +42,10 @@ class Lease(NamedTuple):
 class Message(NamedTuple):
     """A message between a client and a server.
 
-    duid: of the client; empty where there is none.
-    leases: of all identity associations, but not those with a status other than Success.
+    duid: DUID of the client; empty where there is none.
+    leases: leases of all identity associations, but not those with a status other than Success.
     associations: type and number (IAID) of each identity association, as octets.
+    fqdn: value of option 39, empty if it is missing.
     """
 
     kind: int
@@ -51,6 +53,7 @@ class Message(NamedTuple):
     duid: bytes
     leases: tuple[Lease, ...]
     associations: tuple[bytes, ...] = ()
+    fqdn: bytes = b""
 
 
 class Relayed(NamedTuple):
@@ -85,7 +88,8 @@ def read_message(data: bytes) -> Message | Malformed:
             associations[association] = None
     duid = duids[0] if duids else b""
     xid = int.from_bytes(data[1:4], "big")
-    return Message(data[0], xid, duid, tuple(leases), tuple(associations))
+    fqdn = next((value for code, value in options if code == CLIENT_FQDN), b"")
+    return Message(data[0], xid, duid, tuple(leases), tuple(associations), fqdn)
 
 
 def read_relayed(data: bytes) -> Relayed | Malformed:

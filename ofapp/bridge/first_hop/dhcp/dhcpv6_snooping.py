@@ -9,11 +9,12 @@ from __future__ import annotations
 from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.dhcp import dhcpv6, ldra
 from ofapp.bridge.first_hop.dhcp.dhcpv6 import Message, read_message, read_relayed
+from ofapp.bridge.first_hop.dhcp.host_names import HostNames, fqdn
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
 from ofapp.bridge.first_hop.dhcp.requests import Requests, UnansweredRequests
 from ofapp.bridge.first_hop.dhcp.verdict import Cause, Ended, Leased, Verdict, client_of
 from ofapp.bridge.mac import is_group
-from ofapp.bridge.multicast.address import ANY6, is_host
+from ofapp.bridge.packet.address import ANY6, is_host
 from ofapp.bridge.packet.ethernet import Ethernet
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.udp import Datagram
@@ -38,8 +39,11 @@ _Key = tuple[int, int, bytes]
 class Dhcpv6Snooping:
     """DHCPv6 of one bridge."""
 
-    def __init__(self, relaying: Relaying, unanswered: UnansweredRequests) -> None:
+    def __init__(
+        self, relaying: Relaying, unanswered: UnansweredRequests, names: HostNames
+    ) -> None:
         self.requests: Requests[_Key] = Requests()
+        self._names = names
         self._relaying = relaying
         self._unanswered = unanswered
 
@@ -68,6 +72,7 @@ class Dhcpv6Snooping:
                 return Verdict(None, "dhcpv6_request_of_other_port")
             name = _REQUESTS[message.kind]
             self._unanswered.add(port.number, ethernet.vid, ethernet.mac, name, now)
+            self._names.put(port.number, ethernet.mac, fqdn(message.fqdn))
         facts: tuple[Ended, ...] = ()
         if message.kind in _ENDS:
             cause = _ENDS[message.kind]

@@ -16,7 +16,7 @@ from ofapp.bridge.first_hop.dhcp.dhcpv6 import (
     Relayed,
     option,
 )
-from ofapp.bridge.multicast.address import ANY6
+from ofapp.bridge.packet.address import ANY6
 from ofapp.bridge.packet.udp import Datagram, with_payload
 
 _ETHERNET = b"\x00\x01"

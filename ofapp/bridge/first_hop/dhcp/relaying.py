@@ -14,7 +14,7 @@ _LONGEST_NAME = 128  # octets; an option has room for 255 with its other fields
 class Relaying:
     """bridge: datapath id in hexadecimal; mode: `params.BridgeParams.relay_options`.
 
-    counters: of the bridge's `DhcpSnooping`.
+    counters: counters of the bridge's `DhcpSnooping`.
     """
 
     bridge: bytes

@@ -73,7 +73,8 @@ class Requests(Generic[K]):
 class Unanswered(NamedTuple):
     """The requests that a host has sent since a server last answered it.
 
-    port: its number; kind: of the last one, as `discover`; sent: how many; first, last: when.
+    port: its number; kind: kind of the last request, as `discover`; sent: how many;
+    first, last: when.
     """
 
     port: int

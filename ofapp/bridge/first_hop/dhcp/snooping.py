@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ofapp.bridge.first_hop.dhcp import bootp, dhcpv6
 from ofapp.bridge.first_hop.dhcp.dhcpv4_snooping import Dhcpv4Snooping
 from ofapp.bridge.first_hop.dhcp.dhcpv6_snooping import Dhcpv6Snooping
+from ofapp.bridge.first_hop.dhcp.host_names import HostNames
 from ofapp.bridge.first_hop.dhcp.relaying import Relaying
 from ofapp.bridge.first_hop.dhcp.requests import Unanswered, UnansweredRequests
 from ofapp.bridge.first_hop.dhcp.verdict import Verdict
@@ -21,6 +22,7 @@ class DhcpSnooping:
 
     counters: messages that were dropped, by reason; those of servers that could not be read
     (`server_...`); options inserted and removed.
+    names: names that hosts give themselves.
     """
 
     def __init__(self, bridge: str, relay_options: str = "remove") -> None:
@@ -31,8 +33,9 @@ class DhcpSnooping:
         self._relaying = Relaying(bridge.encode(), relay_options)
         self.counters: Counter[str] = self._relaying.counters
         self._unanswered = UnansweredRequests()
-        self._v4 = Dhcpv4Snooping(self._relaying, self._unanswered)
-        self._v6 = Dhcpv6Snooping(self._relaying, self._unanswered)
+        self.names = HostNames()
+        self._v4 = Dhcpv4Snooping(self._relaying, self._unanswered, self.names)
+        self._v6 = Dhcpv6Snooping(self._relaying, self._unanswered, self.names)
 
     @property
     def relay_options(self) -> str:

@@ -6,7 +6,8 @@ from enum import Enum
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+from ofapp.bridge.effects.content import BoundAddress
+from ofapp.bridge.first_hop.binding import Origin
 
 
 class Leased(NamedTuple):
@@ -43,15 +44,6 @@ class Cause(Enum):
     DECLINE = "decline"
     NAK = "nak"
     WITHDRAWN = "withdrawn"  # the server sends a lifetime of 0 (RFC 8415 18.2.10.1)
-
-    @property
-    def by_host(self) -> bool:
-        """Whether the host says so.
-
-        Only the host that has the address may; for another one the frame must be dropped, as a
-        server that identifies clients by option 61 or DUID would believe it.
-        """
-        return self in (Cause.RELEASE, Cause.DECLINE)
 
 
 class Ended(NamedTuple):

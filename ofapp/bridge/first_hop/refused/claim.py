@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
-from ofapp.bridge.multicast.address import ANY6
+from ofapp.bridge.first_hop.ethertypes import LLC
+from ofapp.bridge.packet.address import ANY6
 from ofapp.bridge.packet.arp import read_arp
-from ofapp.bridge.packet.ethernet import ARP, IPV4, IPV6, Ethernet, read_ethernet
+from ofapp.bridge.packet.ethernet import ARP, IPV4, IPV6, TAGS, Ethernet, frame_vid, read_ethernet
 from ofapp.bridge.packet.ip import FRAGMENTED, ICMPV6, TRUNCATED, UDP, Packet, read_ip
 from ofapp.bridge.packet.malformed import Malformed
 from ofapp.bridge.packet.neighbour import (
@@ -15,7 +17,6 @@ from ofapp.bridge.packet.neighbour import (
     ROUTER_ADVERTISEMENT,
     SOLICITATION,
 )
-from ofapp.bridge.ports.sending import frame_vid
 
 _ICMP, _IGMP, _PIM = 1, 2, 103
 _OF_ROUTERS4 = {5: "redirect", 9: "router"}
@@ -35,15 +36,25 @@ class Claim(NamedTuple):
     mac: int
     kind: str
     address: bytes | None = None
+    ethertype: int | None = None
 
 
-def read_claim(sample: bytes) -> Claim | None:
-    """Read the claim of a frame of which the first octets are known; None where there is none."""
+def read_claim(sample: bytes, types: Container[int] | None = None) -> Claim | None:
+    """Read the claim of a frame of which the first octets are known; None where there is none.
+
+    types: EtherTypes that its port admits; None for all.
+    """
     ethernet = read_ethernet(sample)
     if isinstance(ethernet, Malformed):
         if len(sample) < 18:
             return None
-        return Claim(frame_vid(sample), int.from_bytes(sample[6:12], "big"), "nested")
+        host = frame_vid(sample), int.from_bytes(sample[6:12], "big")
+        if types is not None and LLC not in types and _has_llc(sample):
+            return Claim(*host, "ethertype", ethertype=LLC)
+        return Claim(*host, "nested")
+    ethertype = int.from_bytes(ethernet.ethertype, "big")
+    if types is not None and ethertype not in types:
+        return Claim(ethernet.vid, ethernet.mac, "ethertype", ethertype=ethertype)
     if ethernet.ethertype == ARP:
         arp = read_arp(sample)
         if isinstance(arp, Malformed):
@@ -57,6 +68,12 @@ def read_claim(sample: bytes) -> Claim | None:
         return Claim(ethernet.vid, ethernet.mac, "source")
     kind, address = _of_packet(sample, packet)
     return Claim(ethernet.vid, ethernet.mac, kind, address)
+
+
+def _has_llc(sample: bytes) -> bool:
+    """Whether a frame has a length in place of its type, behind one tag at most."""
+    at = 16 if sample[12:14] in TAGS else 12
+    return sample[at : at + 2] < b"\x06\x00"
 
 
 def _source(sample: bytes, ethernet: Ethernet) -> bytes | None:

@@ -8,17 +8,18 @@ from dataclasses import replace
 
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.first_hop.binding import Refused
+from ofapp.bridge.first_hop.ethertypes import named
 from ofapp.bridge.first_hop.events import BINDINGS_REFUSED
 from ofapp.bridge.first_hop.refused.reasons import words
 from ofapp.bridge.mac import format_mac
-from ofapp.bridge.multicast.address import text
+from ofapp.bridge.packet.address import text
 
 OF_PORT, OF_BRIDGE = 32, 1024
 """Most claims that are remembered: of a port, and of all."""
 EVENT_INTERVAL = 60.0
 """Least seconds between two events about claims of one kind on a port."""
 
-_Key = tuple[str, int, int, str, bytes | None]
+_Key = tuple[str, int, int, str, bytes | int | None]
 
 
 class Refusals:
@@ -41,7 +42,8 @@ class Refusals:
     def note(self, refused: Refused) -> None:
         """Note a sample, as one that is the first of its claim."""
         port = refused.port
-        key = port, refused.vid, refused.mac, refused.claim, refused.address
+        what = refused.address if refused.ethertype is None else refused.ethertype
+        key = port, refused.vid, refused.mac, refused.claim, what
         before = self._claims.get(key)
         if before is not None:
             self._drop(key)
@@ -59,7 +61,7 @@ class Refusals:
     def report(self, number: int, refused: Refused) -> list[Effect]:
         """Report a claim that was noted, unless one of its kind was lately; gives the event.
 
-        number: of the port.
+        number: number of the port.
         """
         kind, now = (refused.port, refused.claim), refused.last
         if now < self._reported.get(kind, -EVENT_INTERVAL) + EVENT_INTERVAL:
@@ -74,11 +76,14 @@ class Refusals:
             "samples": self._unreported.pop(kind),
             "passed": refused.passed,
             "reason": refused.reason,
+            "ethertype": None if refused.ethertype is None else f"0x{refused.ethertype:04x}",
         }
         claimed = refused.claim if address is None else f"{refused.claim} {address}"
         does = f"claims {claimed}"
         if refused.claim == "dhcp":
             does = "sends DHCP messages that are not allowed"
+        if refused.ethertype is not None:
+            does = f"sends frames of type {named(refused.ethertype)}, which is not admitted"
         sentence = f"{format_mac(refused.mac)} on port {refused.port} {does}"
         if (owner := refused.contradicts) is not None:
             data |= {"bound_port": owner.port, "bound_mac": format_mac(owner.mac)}

@@ -13,7 +13,7 @@
     mux           Mux machine (6.4.15)
     transmit      Transmit machine (6.4.16), Marker Responder (6.5)
     churn         Churn Detection machines (6.4.17)
-    absence       resuming after the controller was away, and for how long it may be
+    absence       resuming after the controller was disconnected, and for how long it may be
     dump          to plain data and back
 
 The parameters are `lag.params.LagParams`.  Clauses of 6.4 are by 802.1AX-2014, whose machines

@@ -1,13 +1,13 @@
 """Resume an actor after an absence of its controller, while the switch kept forwarding.
 
-The switch cannot speak LACP by itself. While the controller is away its members stay as they were:
-they go on collecting and distributing. The switch itself skips a member whose link fails, but a
-partner that falls silent or changes its state goes unnoticed.
+The switch cannot speak LACP by itself. While the controller is disconnected its members stay as
+they were: they go on collecting and distributing. The switch itself skips a member whose link
+fails, but a partner that falls silent or changes its state goes unnoticed.
 
 What counts is how long the partner waits for an LACPDU. The partner decides that by the bit
 LACP_Timeout that it sends (6.4.7); `rate` decides how long this system waits:
 
-    partner's timeout   it waits   it is sent each   the controller may be away for
+    partner's timeout   it waits   it is sent each   the controller may be disconnected for
     long (slow)         90 s       30 s              60 s at least, 90 s at most
     short (fast)        3 s        0.5 s             2.5 s at least, 3 s at most
 

@@ -41,7 +41,8 @@ MAX_PORT = 0xFFFF
 class Actor:
     """LACP on one aggregation.
 
-    address: of this system, 48 bit. admin_key: 1 to 4095, unique among the system's aggregations.
+    address: address of this system, 48 bit. admin_key: 1 to 4095, unique among the system's
+    aggregations.
     name: for events.
     """
 
@@ -125,7 +126,7 @@ class Actor:
         return self._finish()
 
     def go_on(self, now: float) -> list[Effect]:
-        """Send and receive again after the controller was away: see `absence`."""
+        """Send and receive again after the controller was disconnected: see `absence`."""
         core = self._core
         core.now = max(core.now, now)
         for port in core.ports.values():

@@ -6,8 +6,8 @@ collects nor distributes (EXPIRED), and after three seconds more the information
 
 One thing is not in the standard. With rate fast a member is given up after three seconds if its
 partner is heard by another member. A partner that is silent on all members has no other path, and
-is probably a switch whose controller is away: giving it up would stop traffic that passes. Its
-members stay in use until it is heard again, for as long as with rate slow (Long_Timeout_Time).
+is probably a switch whose controller is disconnected: giving it up would stop traffic that passes.
+Its members stay in use until it is heard again, for as long as with rate slow (Long_Timeout_Time).
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class AggregationStatus:
 
     partner, partner_key: None without a partner.
     key: the operational key of the members in use, or of all if none is.
-    speed_mbps: of all members that distribute together.
+    speed_mbps: speed of all members that distribute, together.
     """
 
     name: str

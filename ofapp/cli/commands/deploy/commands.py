@@ -13,7 +13,6 @@ from ofapp.cli.commands.deploy import options
 from ofapp.host_setup import DIRECTORY
 
 app = typer.Typer(
-    help="Move this host's network onto a bridge without losing access, and back.",
     no_args_is_help=True,
 )
 
@@ -81,7 +80,7 @@ def confirm(
 
 @app.command()
 def revert(bridge: options.BridgeOption = None, journal: options.JournalOption = DIRECTORY) -> None:
-    """Take the bridge away, and give its addresses and routes back to the NICs."""
+    """Remove the bridge, and give its addresses and routes back to the NICs."""
     from ofapp.cli.commands.deploy import work
     from ofapp.host_setup.journal import Store
 

@@ -45,7 +45,7 @@ def show_plan(surveyed: Survey, json: bool) -> None:
     elif not surveyed.errors:
         report(f"{surveyed.config.bridge}: nothing to do, everything is as wanted")
     if not json:
-        _print_problems(surveyed.problems)
+        print_problems(surveyed.problems)
     if surveyed.errors:
         raise typer.Exit(1)
 
@@ -54,7 +54,7 @@ def do_apply(
     surveyed: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
 ) -> None:
     """Exit status 1 when nothing was changed, or everything has been put back."""
-    _print_problems(surveyed.problems)
+    print_problems(surveyed.problems)
     if surveyed.errors:
         raise typer.Exit(1)
     _apply(surveyed, store, confirm_within, confirm_ping)
@@ -182,7 +182,7 @@ def _recover(store: Store, name: str) -> None:
         report(f"{name}: waits for `ofapp deploy confirm`, {_left(journal)} s are left")
     else:
         present = survey(journal.config, store, journal.database, confirmed_later=True)
-        _print_problems(present.errors)
+        print_problems(present.errors)
         if present.errors:
             raise ApplyError(f"{name} cannot be restored")
         if present.steps:
@@ -190,7 +190,7 @@ def _recover(store: Store, name: str) -> None:
         report(f"{name}: as it was confirmed")
 
 
-def _print_problems(problems: tuple[Problem, ...]) -> None:
+def print_problems(problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         kind = "error" if problem.fatal else "warning"
         say(f"ofapp: {kind}: {problem}", err=True)

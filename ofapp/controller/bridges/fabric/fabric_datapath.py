@@ -24,12 +24,11 @@ from ofapp.bridge.effects import (
     OnMember,
     SendFrame,
 )
+from ofapp.bridge.effects.fabric import Content, SetFabric
 from ofapp.bridge.event import Event, following
-from ofapp.bridge.fabric.effects import SetFabric
 from ofapp.bridge.fabric.fabric import Fabric
+from ofapp.bridge.fabric.member.member import MemberBridge
 from ofapp.bridge.fabric.params import FabricParams
-from ofapp.bridge.fabric.update import Content
-from ofapp.bridge.fabric.view.member import MemberBridge
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import PortCount
@@ -57,7 +56,8 @@ Handle = Callable[[Bridge, Notice], None]
 class _Sent(NamedTuple):
     """A content on its way to a member.
 
-    number: of it, among all that were sent; refused: how often the switch had refused flows before.
+    number: its number among all that were sent; refused: how often the switch had refused flows
+    before.
     """
 
     number: int
@@ -68,7 +68,7 @@ class _Sent(NamedTuple):
 class FabricDatapath:
     """A fabric while at least one of its members is connected; it is kept while none is.
 
-    handle: handles notices of its bridge; store: of what the fabric has to remember.
+    handle: handles notices of its bridge; store: store of what the fabric has to remember.
     fault: reports an error in one of its loops.
     shared: other controllers may take the fabric over, and know only what is stored.
     """

@@ -18,7 +18,7 @@ from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.state.store import State
 
 
-class Place(NamedTuple):
+class Membership(NamedTuple):
     """A switch's place: the fabric, and the number of the member."""
 
     fabric: FabricParams
@@ -43,6 +43,11 @@ class RunningFabric:
     def bridge(self) -> Bridge:
         """The bridge that its members are together."""
         return self.datapath.bridge
+
+    @property
+    def core(self) -> Fabric:
+        """The fabric itself, which the twin copies."""
+        return self.datapath.fabric
 
     def status(self, now: float) -> FabricStatus:
         """Its present state."""
@@ -97,15 +102,22 @@ class Fabrics(Mapping[str, RunningFabric]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def place(self, datapath_id: int) -> Place | None:
+    def place(self, datapath_id: int) -> Membership | None:
         """The place of a switch in a fabric; None: it is in none."""
         for fabric in self._running.fabrics:
             if (member := fabric.member(datapath_id)) is not None:
-                return Place(fabric, member)
+                return Membership(fabric, member)
+        return None
+
+    def of(self, datapath_id: int) -> FabricParams | None:
+        """The fabric whose bridge, or one of whose members, has this datapath id; or None."""
+        for fabric in self._running.fabrics:
+            if datapath_id == fabric.datapath_id or fabric.member(datapath_id) is not None:
+                return fabric
         return None
 
     def start(self) -> None:
-        """Make the bridges of all fabrics, which are away until a member connects.
+        """Make the bridges of all fabrics, which are disconnected until a member connects.
 
         In a cluster only the owner of a fabric knows its bridge.
         """

@@ -14,7 +14,7 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from ofapp.bridge.effects import Effect, Reprogram
-from ofapp.bridge.fabric.view.split import Step
+from ofapp.bridge.fabric.state.split import Step
 
 MOST_WAITING = 1 << 16
 """Effects that may wait: more than all ports of a fabric can bring about at once."""
@@ -23,8 +23,8 @@ MOST_WAITING = 1 << 16
 class Next(NamedTuple):
     """A step that may be sent now.
 
-    confirm: members that have to confirm it before the next one; number: of the step, to tell late
-    confirmations of others from its own.
+    confirm: members that have to confirm it before the next one;
+    number: number of the step, to tell late confirmations of others from its own.
     """
 
     effects: Step

@@ -64,7 +64,7 @@ class Changes:
 
     def counts(self) -> dict[str, int]:
         """Count the flows, groups and meters."""
-        total = Counter[str]()
+        total = Counter(flows=0, groups=0, meters=0)
         for _, part in self._parts:
             total.update(part.counts())
         return dict(total)
@@ -156,23 +156,35 @@ def status(
     """Return the status of the fabric.  names: gives a member's name."""
     drops = Counter[str]()
     held_back: dict[str, Counter[int]] = {}
+    limited: dict[str, set[int]] = {}
     for member, part in parts.items():
         drops.update(part.drops)
         for kind, ports in part.held_back.items():
             counts = held_back.setdefault(kind, Counter())
             counts.update(_by_number(member, ports, number))
+        for kind, numbers in part.limited.items():
+            limited.setdefault(kind, set()).update(
+                _by_number(member, dict.fromkeys(numbers, 1), number)
+            )
     owners = [f"{names(member)}: {part.owner}" for member, part in parts.items() if part.owner]
     return DatapathStatus(
         in_line=bool(parts) and all(part.in_line for part in parts.values()),
         owner="; ".join(owners) or None,
-        refused=[
-            f"{names(member)}: {words}" for member, part in parts.items() for words in part.refused
-        ],
+        refused=_of_all({names(member): part.refused for member, part in parts.items()}),
         metered=all(part.metered for part in parts.values()),
         drops=drops,
         held_back=held_back,
         acl=RuleCounters([part.acl for part in parts.values()]),
+        limited=limited,
+        throttled=any(part.throttled for part in parts.values()),
+        polled=min((part.polled for part in parts.values() if part.polled), default=None),
+        full=_of_all({names(member): part.full for member, part in parts.items()}),
     )
+
+
+def _of_all(words: Mapping[str, Iterable[str]]) -> list[str]:
+    """Words of all members, with the member's name."""
+    return [f"{member}: {each}" for member, given in words.items() for each in given]
 
 
 def load(parts: Mapping[int, Load], seconds: float, number: Number) -> Load | None:

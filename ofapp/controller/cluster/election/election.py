@@ -36,10 +36,10 @@ from ofapp.controller.bridges.openflow_datapath import (
     StaleError,
     SwitchReservation,
 )
-from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.generation_base import GenerationBases
 from ofapp.controller.cluster.election.lease_deadline import clock
 from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
+from ofapp.controller.cluster.election.ownership import Claim, Claims
 from ofapp.controller.cluster.election.placement import Line, line
 from ofapp.controller.cluster.election.unreachable import SILENT, Unreachable
 from ofapp.controller.cluster.etcd.etcd import EtcdError
@@ -65,7 +65,8 @@ REPEAT = 0.5
 class Won(NamedTuple):
     """Claims with which a switch is managed.
 
-    bridge: of its bridge; switch: its own, the same unless it is a member of a fabric.
+    bridge: datapath id of its bridge; switch: its own datapath id, the same unless it is a member
+    of a fabric.
     """
 
     bridge: Claim
@@ -75,7 +76,7 @@ class Won(NamedTuple):
 class Campaign(NamedTuple):
     """State that all elections of a member share.
 
-    number: of the cluster, in the leases that switches keep.
+    number: number of the cluster, in the leases that switches keep.
     bridge_of: datapath id of the bridge that a switch belongs to; switches_of: those of a bridge;
     complete: whether all of these are connected to this member.
     last_words: the last LACPDUs sent to partners of a switch's aggregations; generations: those
@@ -125,7 +126,7 @@ class Election:
         return self._foreigner is not None
 
     def begin(self) -> None:
-        """Become SLAVE; RequestError."""
+        """Become SLAVE.  Raises RequestError."""
         try:
             self._mastership.become_slave()
         except StaleError as error:
@@ -185,10 +186,10 @@ class Election:
             if claim is not None and claim.lease == campaign.lease_keeper.held.number:
                 return True
             if claim is None:
-                wait = self._wait()
+                wait = self.left()
                 if wait <= 0:
                     return True
-        elif not campaign.lease_keeper.holds and self._repeat_last_lacpdus():
+        elif not campaign.lease_keeper.holds and self.repeat_last_lacpdus():
             wait = REPEAT
         self.changed.wait(min(wait, LOOK))
         self.changed.clear()
@@ -196,8 +197,8 @@ class Election:
             self._check_owner(claim)
         return False
 
-    def _repeat_last_lacpdus(self) -> bool:
-        """Repeat the last LACPDUs to partners of aggregations; RequestError.
+    def repeat_last_lacpdus(self) -> bool:
+        """Repeat the last LACPDUs to partners of aggregations.  Raises RequestError.
 
         No member can own the switch while etcd does not answer, and a partner with the short
         timeout waits for three seconds.  This member becomes master for that moment, with the
@@ -237,7 +238,7 @@ class Election:
         with contextlib.suppress(EtcdError):  # it ends with the lease
             self._campaign.unreachable.withdraw(self._channel.id)
 
-    def _wait(self) -> float:
+    def left(self) -> float:
         """Seconds until this member may claim a switch that has no owner.
 
         Members before it may have a thousand to claim: it waits while they do.
@@ -287,7 +288,10 @@ class Election:
     def _claim_as(
         self, datapath_id: int, lease: int, reason: str, bridge: int | None
     ) -> Claim | None:
-        """Claim a switch as a member of this bridge; None: as its own."""
+        """Claim a switch.
+
+        bridge: the fabric's bridge that it belongs to; None if it is a bridge by itself.
+        """
         claims = self._campaign.claims
         own = self._campaign.members.own
         switches = self._campaign.switches_of(datapath_id) if bridge is None else ()

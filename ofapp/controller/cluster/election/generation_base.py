@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ofapp.common.request_error import RequestError
-from ofapp.controller.cluster.election.claims import Claim, Claims
+from ofapp.controller.cluster.election.ownership import Claim, Claims
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.member_events import CLUSTER_TERM

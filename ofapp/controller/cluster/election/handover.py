@@ -1,8 +1,8 @@
 """Handover of switches to the members they fall to, one at a time, never with two owners.
 
 A member that is before a switch's owner in its line requests it, by a record in etcd under its own
-lease.  It requests one at a time, and the next when that one's flows are in line.  The owner hands
-a switch over only when its flows are in line, too: the switch carries out all that was sent, then
+lease.  It requests one at a time, and the next when that one's flows are in sync.  The owner hands
+a switch over only when its flows are in sync, too: the switch carries out all that was sent, then
 the owner hands its claim over.  So a member that joins gets its share from all others, and all
 switches of a drained member are requested.
 """
@@ -14,9 +14,9 @@ from typing import Protocol
 from ofapp.common import hub
 from ofapp.common.buckets import rate_limited
 from ofapp.common.request_error import RequestError
-from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.election.lease_deadline import clock
-from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError
+from ofapp.controller.cluster.election.ownership import Claim
+from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, WatchResponse
 from ofapp.controller.cluster.etcd.keys import Keys, Statement
 
 LOG = rate_limited(__name__)
@@ -25,14 +25,14 @@ LOOK = 0.5
 """Seconds between checks for switches to request or to hand over."""
 
 PATIENCE = 10.0
-"""Seconds for the owner to hand a switch over, and for its flows to be in line."""
+"""Seconds for the owner to hand a switch over, and for its flows to be in sync."""
 
 TURN = 2.0
 """Seconds that each member in the line waits for the one before it to make a request."""
 
 
 class HandoverMember(Protocol):
-    """The part of a member that this module uses.  name: of this member."""
+    """The part of a member that this module uses.  name: name of this member."""
 
     name: str
 
@@ -41,7 +41,7 @@ class HandoverMember(Protocol):
         """The lease's ID in etcd; 0 without a valid one."""
 
     def serves(self, datapath_id: int) -> Claim | None:
-        """The claim of a switch that this member owns and whose flows are in line."""
+        """The claim of a switch that this member owns and whose flows are in sync."""
 
     def could_serve(self) -> list[Claim]:
         """Claims of switches that have an owner, and that this member could serve."""
@@ -50,7 +50,7 @@ class HandoverMember(Protocol):
         """Number of members before this one in a switch's line; None if its owner is before it."""
 
     def give(self, claim: Claim, to: str) -> None:
-        """Hand a switch to another member; EtcdError, RequestError."""
+        """Hand a switch to another member.  Raises EtcdError and RequestError."""
 
 
 class Handover:
@@ -130,7 +130,7 @@ class Handover:
         except (EtcdError, RequestError) as error:
             LOG.warning("%016x was not handed over to %s: %s", claim.datapath_id, name, error)
 
-    def _handle(self, changes: Changes) -> None:
+    def _handle(self, changes: WatchResponse) -> None:
         if changes.whole:
             self._wanted.clear()
         for change in changes.changes:

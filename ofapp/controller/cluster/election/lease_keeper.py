@@ -47,7 +47,7 @@ class LeaseKeeper:
     def __init__(self, etcd: Etcd, seconds: float, handler: LeaseHandler) -> None:
         self.held = HeldLease(0, LeaseDeadline())
         self._etcd = etcd
-        self._seconds = seconds
+        self.seconds = seconds
         self._handler = handler
         self._holds = False
         self.renewed: float | None = None
@@ -61,7 +61,7 @@ class LeaseKeeper:
     @property
     def interval(self) -> float:
         """Seconds between renewals."""
-        return self._seconds / RENEWALS
+        return self.seconds / RENEWALS
 
     def run(self) -> None:
         """Keep a lease, for ever."""
@@ -87,7 +87,7 @@ class LeaseKeeper:
         self._look(why)
 
     def remaining(self, lease: int, patience: float) -> float:
-        """Seconds until any member's lease ends, by etcd's clock; EtcdError."""
+        """Seconds until any member's lease ends, by etcd's clock.  Raises EtcdError."""
         return self._etcd.remaining(lease, patience)
 
     def abandon(self, why: str) -> int:
@@ -99,7 +99,7 @@ class LeaseKeeper:
         return number
 
     def give_up(self) -> None:
-        """Revoke the lease, and with it all claims of this member; EtcdError."""
+        """Revoke the lease, and with it all claims of this member.  Raises EtcdError."""
         held, self.held = self.held, HeldLease(0, LeaseDeadline())
         held.deadline.end()
         if held.number:
@@ -107,7 +107,7 @@ class LeaseKeeper:
 
     def _begin(self) -> None:
         asked = clock()
-        number, seconds = self._etcd.grant(self._seconds)
+        number, seconds = self._etcd.grant(self.seconds)
         held = HeldLease(number, LeaseDeadline())
         try:
             self._handler.leased(number)
@@ -124,7 +124,7 @@ class LeaseKeeper:
     def _renew(self) -> None:
         number, deadline = self.held
         asked = clock()
-        patience = max(self._seconds / 2, deadline.until - asked)
+        patience = max(self.seconds / 2, deadline.until - asked)
         deadline.renewed(asked, self._etcd.renew(number, patience))
         self.renewed = asked
 

@@ -14,8 +14,8 @@ from typing import Protocol
 from ofapp.common import hub
 from ofapp.common.buckets import rate_limited
 from ofapp.common.request_error import RequestError
-from ofapp.controller.cluster.election.claims import Claim
-from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError
+from ofapp.controller.cluster.election.ownership import Claim
+from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, WatchResponse
 from ofapp.controller.cluster.etcd.keys import Keys, Statement
 
 LOG = rate_limited(__name__)
@@ -28,7 +28,7 @@ ANSWER = 0.7
 
 
 class Owner(Protocol):
-    """The part of a member that this module uses.  name: of this member."""
+    """The part of a member that this module uses.  name: name of this member."""
 
     name: str
 
@@ -43,7 +43,10 @@ class Owner(Protocol):
         """Whether the switch answers this member."""
 
     def yield_unreachable(self, claim: Claim, to: str) -> None:
-        """Hand a switch that does not answer to another member; EtcdError, RequestError."""
+        """Hand a switch that does not answer to another member.
+
+        Raises EtcdError and RequestError.
+        """
 
 
 class Unreachable:
@@ -60,12 +63,12 @@ class Unreachable:
         self._etcd.watch(self._prefix, self._handle)
 
     def report(self, datapath_id: int) -> None:
-        """Report that the owner does not reach a switch; EtcdError."""
+        """Report that the owner does not reach a switch.  Raises EtcdError."""
         if lease := self._member.lease:
             self._etcd.put(self._key(datapath_id), b"", lease)
 
     def withdraw(self, datapath_id: int) -> None:
-        """Withdraw the report: the owner reaches it again, or has changed; EtcdError."""
+        """Withdraw the report: the owner reaches it again, or has changed.  Raises EtcdError."""
         self._etcd.delete(self._key(datapath_id))
 
     # Inside
@@ -73,7 +76,7 @@ class Unreachable:
     def _key(self, datapath_id: int) -> str:
         return Statement(datapath_id, self._member.name).key(self._prefix)
 
-    def _handle(self, changes: Changes) -> None:
+    def _handle(self, changes: WatchResponse) -> None:
         for change in changes.changes:
             report = Statement.read(self._prefix, change.key)
             if change.record is not None and report is not None and report not in self._asked:

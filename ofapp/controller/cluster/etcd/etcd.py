@@ -141,7 +141,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class WatchResponse:
     """All changes up to a revision since the previous notification, in etcd's order.
 
     whole: these are all existing records; any other known key is gone.  This is so at the start,
@@ -155,7 +155,7 @@ class Changes:
     """etcd has another history than before (`guard`): earlier revisions are no longer valid."""
 
 
-Handler = Callable[[Changes], None]
+Handler = Callable[[WatchResponse], None]
 
 
 class Watch(Protocol):
@@ -170,6 +170,7 @@ class Node:
     """Status of a node of etcd, or why it did not answer.
 
     size: octets of its database; alarms: NOSPACE, CORRUPT; seconds: response time.
+    ahead: seconds that its clock is ahead of this host's.
     """
 
     endpoint: str
@@ -180,6 +181,7 @@ class Node:
     size: int = 0
     alarms: tuple[str, ...] = field(default=())
     seconds: float = 0.0
+    ahead: float = 0.0
 
 
 class Etcd(Protocol):

@@ -31,7 +31,6 @@ from ofapp.common import hub
 from ofapp.common.buckets import rate_limited
 from ofapp.controller.cluster.etcd.etcd import (
     Change,
-    Changes,
     Condition,
     Delete,
     EtcdError,
@@ -44,6 +43,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     Put,
     Record,
     UnreachableError,
+    WatchResponse,
 )
 from ofapp.controller.cluster.etcd.nodes import (
     CompactedError,
@@ -144,7 +144,7 @@ class GatewayWatch:
         records, at, _ = self._source.found(self._prefix)
         changes = tuple(Change(record.key, record, record.modified) for record in records)
         self._since = at
-        self._deliver(Changes(changes, at, whole=True))
+        self._deliver(WatchResponse(changes, at, whole=True))
         self._found_all.set()
 
     def _listen(self) -> None:
@@ -161,9 +161,9 @@ class GatewayWatch:
                     raise UnansweredError(str(result.get("cancel_reason", "ended")), maybe=False)
                 if events := result.get("events"):
                     self._since = revision(result)
-                    self._deliver(Changes(tuple(map(change, events)), self._since))
+                    self._deliver(WatchResponse(tuple(map(change, events)), self._since))
 
-    def _deliver(self, changes: Changes) -> None:
+    def _deliver(self, changes: WatchResponse) -> None:
         if self._ended:
             return
         self._delivering = True
@@ -424,6 +424,7 @@ class Gateway:
             int(status.get("dbSize", 0)),
             tuple(sorted(alarms)),
             time.monotonic() - asked,
+            node.ahead(),
         )
 
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import (
     Change,
-    Changes,
     Condition,
     Delete,
     Etcd,
@@ -32,6 +31,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     Record,
     UnreachableError,
     Watch,
+    WatchResponse,
 )
 from ofapp.controller.cluster.etcd.invalid import Emit, InvalidKeys
 from ofapp.controller.cluster.etcd.keys import Keys
@@ -70,7 +70,7 @@ class GuardedEtcd:
         """See `etcd.Etcd`, also for all that follows."""
         before = self.check()
         record = self.inner.get(key)
-        self.invalid.judge(key, Changes((Change(key, record, before),), before))
+        self.invalid.judge(key, WatchResponse((Change(key, record, before),), before))
         return record
 
     def range(self, prefix: str) -> Found:
@@ -80,7 +80,7 @@ class GuardedEtcd:
             self.doubt("it is an etcd with another cluster ID")
         self._compare(before, answer.revision)
         self._cluster = answer.cluster
-        self.keep(Changes(_changes(answer), answer.revision, whole=True), prefix)
+        self.keep(WatchResponse(_changes(answer), answer.revision, whole=True), prefix)
         return answer
 
     def keys(self, prefix: str) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class GuardedEtcd:
         return self._latest
 
     def doubt(self, why: str) -> None:
-        """Record that this is another history; AnotherHistoryError."""
+        """Record that this is another history.  Raises AnotherHistoryError."""
         self.other = self.other or why
         self.doubted.set()
         self.check(maybe=True)
@@ -163,7 +163,7 @@ class GuardedEtcd:
         for watch in self._watches:
             watch.restart()
 
-    def keep(self, changes: Changes, prefix: str) -> None:
+    def keep(self, changes: WatchResponse, prefix: str) -> None:
         """Update the copies of lasting keys below a prefix, and the invalid keys."""
         self.invalid.judge(prefix, changes)
         if changes.whole:
@@ -230,7 +230,7 @@ class _GuardedWatch:
             self._watch.cancel()
         self._etcd.forget(self)
 
-    def _deliver(self, changes: Changes) -> None:
+    def _deliver(self, changes: WatchResponse) -> None:
         etcd = self._etcd
         if etcd.other:
             return
@@ -242,7 +242,7 @@ class _GuardedWatch:
         self._at = changes.revision
         etcd.keep(changes, self._prefix)
         anew, self._anew = self._anew, False
-        self._handle(Changes(changes.changes, changes.revision, changes.whole, anew))
+        self._handle(WatchResponse(changes.changes, changes.revision, changes.whole, anew))
 
 
 def _changes(answer: Found) -> tuple[Change, ...]:

@@ -96,7 +96,8 @@ def _alarms(nodes: tuple[Node, ...]) -> set[str]:
     return {alarm for node in nodes for alarm in node.alarms}
 
 
-def _trouble(node: Node | None) -> str:
+def why_unusable(node: Node | None) -> str:
+    """Why a node of etcd does not work; empty if it does, or is not known."""
     if node is None:
         return ""
     if node.error:
@@ -105,12 +106,12 @@ def _trouble(node: Node | None) -> str:
 
 
 def _news(before: Node | None, now: Node) -> Iterator[Event]:
-    trouble = _trouble(now)
-    data = {"node": now.endpoint, "why": trouble}
-    if trouble and not _trouble(before):
-        message = f"etcd's node {now.endpoint} {trouble}"
+    why = why_unusable(now)
+    data = {"node": now.endpoint, "why": why}
+    if why and not why_unusable(before):
+        message = f"etcd's node {now.endpoint} {why}"
         yield CLUSTER_ETCD.event(message, data=data)
-    elif not trouble and _trouble(before):
+    elif not why and why_unusable(before):
         message = f"etcd's node {now.endpoint} works again"
         yield CLUSTER_ETCD_CLEARED.event(message, data=data)
 

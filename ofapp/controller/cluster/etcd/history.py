@@ -100,7 +100,7 @@ class History:
         return (self.number << TERMS) + term
 
     def begin(self) -> None:
-        """Read the number of this history, before any other request; EtcdError."""
+        """Read the number of this history, before any other request.  Raises EtcdError."""
         while self._number is None:
             self._compare()
 
@@ -138,7 +138,7 @@ class History:
     # Inside
 
     def _compare(self) -> None:
-        """Compare etcd's number with the known one; EtcdError, AnotherHistoryError."""
+        """Compare etcd's number with the known one.  Raises EtcdError and AnotherHistoryError."""
         answer = self._etcd.range(self._keys.history)
         record = _record(answer, self._keys.history)
         stored = None if record is None else _decoded(record)

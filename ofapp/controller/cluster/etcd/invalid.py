@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from ofapp.bridge.event import Event
-from ofapp.controller.cluster.etcd.etcd import Changes, Record
+from ofapp.controller.cluster.etcd.etcd import Record, WatchResponse
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import SECRET_OCTETS
 from ofapp.controller.member_events import CLUSTER_INVALID, CLUSTER_INVALID_CLEARED
@@ -66,7 +66,7 @@ class InvalidKeys:
         """Each invalid key, and why."""
         return sorted(self._why.items())
 
-    def judge(self, prefix: str, changes: Changes) -> None:
+    def judge(self, prefix: str, changes: WatchResponse) -> None:
         """Report keys below a prefix that became invalid, and those that no longer are."""
         if changes.whole:
             self._clear_but({change.key for change in changes.changes}, prefix)

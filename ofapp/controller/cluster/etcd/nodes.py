@@ -14,6 +14,7 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import urllib3
@@ -73,11 +74,12 @@ class Request:
 
 
 class NodeConnection:
-    """Connections to one node.  endpoint: HOST:PORT; context: of TLS, None without."""
+    """Connections to one node.  endpoint: HOST:PORT; context: TLS context, None without."""
 
     def __init__(self, endpoint: str, context: ssl.SSLContext | None) -> None:
         self.endpoint = endpoint
         self.shunned = 0.0
+        self._dated = "", 0.0
         host, _, port = endpoint.rpartition(":") if _has_port(endpoint) else (endpoint, "", "")
         self._host = host.strip("[]")
         self._port = int(port or DEFAULT_PORT)
@@ -88,7 +90,19 @@ class NodeConnection:
         """Send a request; returns the answer.  UnansweredError, and the errors of `etcd.Etcd`."""
         with self._guarded(request):
             response = self._post(request, whole=True)
+        self._dated = response.headers.get("Date", ""), time.time()
         return self._read(response.status, response.data)
+
+    def ahead(self) -> float:
+        """Seconds that its clock is ahead of this host's, by the last answer; 0 if not known.
+
+        An answer has its time in whole seconds.
+        """
+        date, now = self._dated
+        try:
+            return parsedate_to_datetime(date).timestamp() + 0.5 - now
+        except ValueError:
+            return 0.0
 
     @contextlib.contextmanager
     def stream(self, request: Request) -> Iterator[Iterator[dict[str, Any]]]:

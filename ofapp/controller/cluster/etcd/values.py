@@ -13,7 +13,7 @@ LATEST = 253_370_764_800
 
 
 def moment(given: Any) -> float:
-    """Seconds since the epoch, until the year 9999; ValueError, TypeError."""
+    """Seconds since the epoch, until the year 9999.  Raises ValueError and TypeError."""
     seconds = float(given)
     if not 0 <= seconds < LATEST:
         raise ValueError(f"{given!r} is no time")

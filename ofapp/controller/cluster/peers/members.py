@@ -5,7 +5,7 @@ learned by a watch: so `candidates` needs no request, and is the same at every m
 changes that are under way.
 
 A drained member has a separate record without a lease: it stays drained when it is restarted, and
-can be drained while it is away.
+can be drained while it is disconnected.
 
 Two processes with one member's name would take each other's switches, and when one ended, both
 would count as gone.  So a record is only put if there is none, or one of this process, or of the
@@ -27,7 +27,7 @@ from typing import Literal
 from ofapp.bridge.event import Severity
 from ofapp.common import hub
 from ofapp.controller.cluster.election.placement import Candidate
-from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Record, modified
+from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, Put, Record, WatchResponse, modified
 from ofapp.controller.cluster.etcd.values import b64, moment, unbase64
 from ofapp.controller.cluster.peers.identity import Identity, fingerprint
 from ofapp.controller.member_events import (
@@ -51,7 +51,7 @@ class MemberRecord:
     """Contents of a record besides the time.
 
     incarnation: the process; place: the machine and the state directory, empty where unknown.
-    certificate: of the process, DER in base64.
+    certificate: certificate of the process, DER in base64.
     """
 
     address: str
@@ -62,7 +62,7 @@ class MemberRecord:
 
 
 class Registration:
-    """Registration of one member.  key: of its record."""
+    """Registration of one member.  key: key of its record."""
 
     def __init__(self, etcd: Etcd, key: str, emit: Emit) -> None:
         self._etcd = etcd
@@ -74,7 +74,7 @@ class Registration:
         """Where another process runs under this name, in words; empty for none."""
 
     def put(self, record: MemberRecord, lease: int) -> None:
-        """Register for as long as this lease lives; DuplicateError, EtcdError."""
+        """Register for as long as this lease lives.  Raises DuplicateError and EtcdError."""
         value = json.dumps({"since": time.time(), **asdict(record)}, separators=(",", ":")).encode()
         put, there = Put(self._key, value, lease), None
         while True:
@@ -142,7 +142,7 @@ class ClusterMember:
     address: http: or https: URL for requests of other members.
     lease: its ID in etcd; since: when it joined, seconds since the epoch.
     gone: when its lease ended or was given up, by `time.monotonic`; None while it is present.
-    certificate: of its process, DER; empty before version 0.3.
+    certificate: certificate of its process, DER; empty before version 0.3.
     awaited: it was present before etcd was wiped or restored, and has not registered again yet.
     """
 
@@ -169,7 +169,8 @@ class ClusterMember:
 class Members:
     """The members of one cluster.
 
-    own: this member; identity: of its process; prefix: of the cluster's keys, with a slash.
+    own: this member; identity: identity of its process; prefix: prefix of the cluster's keys, with
+    a slash.
     place: see `registration.MemberRecord`.
     """
 
@@ -204,7 +205,7 @@ class Members:
         self._changed.append(handle)
 
     def register(self, lease: int, version: str) -> None:
-        """Register this member for as long as this lease lives; EtcdError."""
+        """Register this member for as long as this lease lives.  Raises EtcdError."""
         self._registered = lease, version
         certificate = self.identity.certificate
         incarnation = fingerprint(certificate)[:16]
@@ -251,11 +252,11 @@ class Members:
         return [one for one in self.all() if one.gone is None and one.name != self.own]
 
     def drain(self, name: str) -> None:
-        """Have a member give up its switches, and claim no others; EtcdError."""
+        """Have a member give up its switches, and claim no others.  Raises EtcdError."""
         self._etcd.put(f"{self._prefix}drained/{name}", b"{}")
 
     def undrain(self, name: str) -> None:
-        """Have a member claim its share of switches again; EtcdError."""
+        """Have a member claim its share of switches again.  Raises EtcdError."""
         self._etcd.delete(f"{self._prefix}drained/{name}")
 
     def is_drained(self, name: str) -> bool:
@@ -287,7 +288,7 @@ class Members:
             self._secret = there.value
         return 0 if there is None else there.modified
 
-    def _handle_secret(self, changes: Changes) -> None:
+    def _handle_secret(self, changes: WatchResponse) -> None:
         """Take over a new secret; restore the known one if it was deleted or made invalid."""
         for _, record, revision in changes.changes:
             if record is not None and len(record.value) == SECRET_OCTETS:
@@ -299,7 +300,7 @@ class Members:
         with contextlib.suppress(EtcdError):
             self._put_secret(secret, known)
 
-    def _handle_members(self, changes: Changes) -> None:
+    def _handle_members(self, changes: WatchResponse) -> None:
         there = {_name(change.key) for change in changes.changes if change.record is not None}
         if changes.anew:
             self._secret = None
@@ -328,7 +329,7 @@ class Members:
             with contextlib.suppress(EtcdError):
                 self.register(*self._registered)
 
-    def _handle_drained(self, changes: Changes) -> None:
+    def _handle_drained(self, changes: WatchResponse) -> None:
         before = set(self._drained)
         if changes.whole:
             self._drained.clear()

@@ -43,7 +43,8 @@ class SilentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The API client that a request is made for.  role: its name; address: of the client."""
+    """The API client that a request is made for.  role: its name;
+    address: address of the client."""
 
     name: str
     role: str
@@ -86,7 +87,7 @@ class Peers:
         self._reached: dict[str, tuple[ClusterMember, Reached]] = {}
 
     def ask(self, name: str, request: Request, patience: float = PATIENCE) -> Reply:
-        """Send a request to one member; SilentError."""
+        """Send a request to one member.  Raises SilentError."""
         member = self._members.get(name)
         if member is None:
             raise SilentError(name, "it is not there")

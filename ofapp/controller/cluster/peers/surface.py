@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ofapp.common import hub
 from ofapp.common.buckets import rate_limited
 from ofapp.controller.cluster.cluster import Cluster
-from ofapp.controller.cluster.election.claims import Claims
 from ofapp.controller.cluster.election.lease_deadline import clock
+from ofapp.controller.cluster.election.ownership import Claims
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.invalid import InvalidKeys
 from ofapp.controller.cluster.peers.members import Members
@@ -25,7 +25,7 @@ ASKED = 0.5
 """Seconds for etcd to answer about leases."""
 
 
-class Place(NamedTuple):
+class PeerListener(NamedTuple):
     """Listener for members; port: 0 for any free one."""
 
     host: str
@@ -38,7 +38,7 @@ class Surface:
     refused: connections and requests that the listener for members has refused, by reason.
     """
 
-    def __init__(self, cluster: Cluster, place: Place) -> None:
+    def __init__(self, cluster: Cluster, place: PeerListener) -> None:
         self.cluster = cluster
         self.place = place
         self.peers = Peers(self.members)
@@ -90,24 +90,7 @@ class Surface:
 
     def describe(self) -> str:
         """State of this member in the cluster, in words."""
-        if why := self.cluster.history.recovering:
-            return (
-                f"etcd was wiped or restored ({why}): this member is on standby and writes back"
-                " what it knows; flows stay as they are"
-            )
-        if not self.claims.known:
-            return "members and owners have not been read from etcd yet"
-        if duplicate := self.members.registration.duplicate:
-            return (
-                f"another process goes by the name {self.members.own}, {duplicate}: this one takes"
-                " no switch until that has ended"
-            )
-        if not self.cluster.lease_keeper.holds:
-            what = self.cluster.health.too_slow or "etcd does not answer"
-            return f"{what}: this member is on standby, and flows stay as they are"
-        if not self.cluster.current:
-            return "etcd answers again; changes of other members have not been read yet"
-        return "this member renews its lease, and serves the switches that it owns"
+        return self.cluster.describe()
 
     def stale(self) -> str:
         """Why this member's knowledge may be old; empty if it is not."""

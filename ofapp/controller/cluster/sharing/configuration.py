@@ -3,7 +3,7 @@
 `offered` is a configuration to be pushed, one at a time.  Each member checks it and writes into its
 record what is wrong with it; an earlier version of ofapp may not know an option.  Only when all
 present members have accepted this offer does it become `current`, in one transaction.  From then on
-it is in force: members get it by their watch, and apply it as a whole.  One that was away applies
+it is in force: members get it by their watch, and apply it as a whole.  One that was off applies
 it when it is back.  One that cannot keeps its configuration, and reports it as an event and in its
 record.
 """
@@ -23,13 +23,13 @@ from ofapp.common.buckets import rate_limited
 from ofapp.config import Config, ConfigError
 from ofapp.controller.cluster.etcd.etcd import (
     Change,
-    Changes,
     Delete,
     Etcd,
     EtcdError,
     Put,
     Record,
     UnreachableError,
+    WatchResponse,
     modified,
 )
 from ofapp.controller.cluster.etcd.keys import Keys
@@ -76,7 +76,7 @@ class LocalConfiguration:
     """Operations of the rest of this controller on a configuration.
 
     apply: ConfigError; check: dry run, ConfigError; filed: the configuration of the local
-    file, None without one; lease: of this member, 0 for none.
+    file, None without one; lease: lease of this member, 0 for none.
     """
 
     apply: Callable[[Pushed], object]
@@ -122,6 +122,11 @@ class SharedConfiguration:
         self._etcd.watch(self._keys.running, self._read_statuses)
         hub.keep(lambda _error: None, self._repeat)  # the error has been logged
 
+    @property
+    def own(self) -> str:
+        """See `Sharing`."""
+        return self._status.member.name
+
     def members(self) -> tuple[MemberReport, ...]:
         """See `Sharing`."""
         return tuple(status.member for _, status in sorted(self._others.items()))
@@ -130,7 +135,7 @@ class SharedConfiguration:
         """See `Sharing`."""
         assert self._local is not None
         self._local.check(pushed, force)
-        value = _value(pushed)
+        value = value_of(pushed)
         if len(value) > MOST:
             raise PushError(f"it has {len(value)} octets, and {MOST} at most fit into etcd")
         if self._pushing:
@@ -147,7 +152,10 @@ class SharedConfiguration:
     # Inside
 
     def _push(self, value: bytes, dry_run: bool, force: bool) -> int | None:
-        """Push, and return the revision, None for a dry run; PushError, UncertainError."""
+        """Push, and return the revision, None for a dry run.
+
+        Raises PushError and UncertainError.
+        """
         done, uncertain, before = None, False, 0
         try:
             before = self._replaced()
@@ -173,7 +181,7 @@ class SharedConfiguration:
         return None if done is None else done.revision
 
     def _replaced(self) -> int:
-        """The revision that a push replaces; EtcdError.
+        """The revision that a push replaces.  Raises EtcdError.
 
         It is the one this member knows, unless that was deleted or is not valid in etcd.
         """
@@ -213,7 +221,9 @@ class SharedConfiguration:
             LOG.info("the offered configuration is not withdrawn yet: %s", error)
 
     def _find_out(self, value: bytes, before: int) -> int:
-        """The revision, if it was pushed although etcd did not answer; PushError, UncertainError.
+        """The revision, if it was pushed although etcd did not answer.
+
+        Raises PushError and UncertainError.
 
         Once the offer is deleted, a late transaction cannot succeed.
         """
@@ -228,7 +238,7 @@ class SharedConfiguration:
         return there.modified
 
     def _await_verdicts(self, offer: int, force: bool) -> None:
-        """Wait until all present members have checked it; EtcdError, PushError."""
+        """Wait until all present members have checked it.  Raises EtcdError and PushError."""
         names = {
             record.key.removeprefix(folder)
             for folder in (self._keys.members, self._keys.running)
@@ -263,7 +273,7 @@ class SharedConfiguration:
     def _lease(self) -> int:
         return 0 if self._local is None else self._local.lease()
 
-    def _apply_changes(self, changes: Changes) -> None:
+    def _apply_changes(self, changes: WatchResponse) -> None:
         if changes.anew:
             self._status = replace(self._status, offered=0)
         for change in changes.changes:
@@ -351,7 +361,7 @@ class SharedConfiguration:
         except EtcdError as error:
             LOG.info("this member's configuration status was not published: %s", error)
 
-    def _read_statuses(self, changes: Changes) -> None:
+    def _read_statuses(self, changes: WatchResponse) -> None:
         if changes.whole:
             self._others.clear()
         for change in changes.changes:
@@ -371,7 +381,7 @@ class SharedConfiguration:
             LOG.warning("the record of member %s in etcd is not valid: %r", name, error)
 
 
-def _value(pushed: Pushed) -> bytes:
+def value_of(pushed: Pushed) -> bytes:
     about = {
         "file": pushed.file,
         "by": pushed.by,

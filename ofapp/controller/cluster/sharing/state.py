@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd.etcd import Changes, Etcd
+from ofapp.controller.cluster.etcd.etcd import Etcd, WatchResponse
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.storage import EtcdStorage, of_bridge
 from ofapp.controller.member_events import STATE_LOST
@@ -23,7 +23,7 @@ FINISHING = 1.0
 
 
 class SharedState(State):
-    """directory: for state of this member alone, such as the audit trail; EtcdError.
+    """directory: for state of this member alone, such as the audit trail.  Raises EtcdError.
 
     on_lost: called, in a separate greenlet, when another member has claimed a switch.
     """
@@ -38,7 +38,7 @@ class SharedState(State):
         self._watch = etcd.watch(keys.common, self._changed)
 
     def take_over(self, datapath_id: int, term: int, mark: int | None) -> bool:
-        """Read the documents of a bridge as its last owner left them; EtcdError.
+        """Read the documents of a bridge as its last owner left them.  Raises EtcdError.
 
         Call it as claimant and master of the switch, before the bridge is made.
         term: the revision of the claim; mark: the switch's, read as its master.
@@ -127,7 +127,7 @@ class SharedState(State):
 
     # Inside
 
-    def _changed(self, changes: Changes) -> None:
+    def _changed(self, changes: WatchResponse) -> None:
         for name in self._shared.apply_common(changes):
             if (changed := self._watched.get(name)) is not None:
                 changed()

@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import (
-    Changes,
     Delete,
     Etcd,
     EtcdError,
@@ -35,6 +34,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     Put,
     Record,
     UnreachableError,
+    WatchResponse,
     modified,
 )
 from ofapp.controller.cluster.etcd.keys import Keys
@@ -129,7 +129,7 @@ class Always:
 class _Ownership:
     """Ownership of one bridge, from a claim on until another member has one.
 
-    term: of the last claim; NO_TERM when no member has one.
+    term: term of the last claim; NO_TERM when no member has one.
     """
 
     term: int
@@ -162,7 +162,7 @@ class EtcdStorage:
     # Ownership
 
     def take_over(self, datapath_id: int, term: int) -> set[str] | None:
-        """Read the documents of a bridge whose switch this member owns; EtcdError.
+        """Read the documents of a bridge whose switch this member owns.  Raises EtcdError.
 
         term: the revision of the claim.  Returns the names of documents that this member has yet
         to write, which count instead.  Returns None, and changes nothing, if this member still
@@ -217,11 +217,11 @@ class EtcdStorage:
         return None if ownership is None else ownership.term
 
     def read_common(self) -> None:
-        """Read the documents that belong to no bridge; EtcdError."""
+        """Read the documents that belong to no bridge.  Raises EtcdError."""
         stored = self._etcd.range(self._keys.common).records
         self._note(record for record in stored if self._is_document(record.key))
 
-    def apply_common(self, changes: Changes) -> list[str]:
+    def apply_common(self, changes: WatchResponse) -> list[str]:
         """Apply changes by other members; returns the names of the documents that changed."""
         changed = []
         if changes.whole:

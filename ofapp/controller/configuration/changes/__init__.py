@@ -12,10 +12,10 @@ from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.configuration.changes.bindings import BindingChanges
 from ofapp.controller.configuration.changes.fdb import FdbChanges
 from ofapp.controller.configuration.changes.mdb import MdbChanges
+from ofapp.controller.configuration.changes.port_access import PortAccessRequests
 from ofapp.controller.configuration.changes.settings import SettingChanges
-from ofapp.controller.configuration.changes.stp import StpRequests
+from ofapp.controller.configuration.changes.stp import HoldRequests, StpRequests
 from ofapp.controller.configuration.configurator import Configurator
-from ofapp.controller.configuration.reload import Reloader
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 
 __all__ = ["RequestedChanges"]
@@ -24,8 +24,9 @@ __all__ = ["RequestedChanges"]
 class RequestedChanges:
     """The changes that a request can make.
 
-    settings: of the running configuration; fdb, mdb, bindings: entries; stp: the protocol's state.
-    forget: forget a bridge; reload: apply the file.
+    settings: settings of the running configuration; fdb, mdb, bindings: entries;
+    stp, loop_protect, one_way: the protocol's state; port_access: hosts of controlled ports.
+    forget, forget_absent: forget a bridge, known or absent since the start.
     """
 
     def __init__(
@@ -34,13 +35,25 @@ class RequestedChanges:
         configurator: Configurator,
         entries: SavedEntries,
         lifetime: Lifetime,
-        reloader: Reloader,
     ) -> None:
         _, dispatcher, running = shared
         self.fdb = FdbChanges(dispatcher, entries)
         self.mdb = MdbChanges(dispatcher, entries)
         self.bindings = BindingChanges(dispatcher, entries)
         self.stp = StpRequests(dispatcher)
+        self.port_access = PortAccessRequests(dispatcher)
+        self.loop_protect = HoldRequests(
+            dispatcher,
+            lambda bridge: bridge.loop_protect,
+            "loop protection does not hold port {}",
+            "port {} is freed from loop protection",
+        )
+        self.one_way = HoldRequests(
+            dispatcher,
+            lambda bridge: bridge.one_way,
+            "port {} is not held as one-way",
+            "port {} is no longer held as one-way",
+        )
         self.settings = SettingChanges(configurator, running)
         self.forget = lifetime.forget
-        self.reload = reloader.reload
+        self.forget_absent = lifetime.forget_absent

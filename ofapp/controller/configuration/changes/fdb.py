@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from ofapp.bridge.answers import is_extern, static_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
+from ofapp.bridge.queries import is_extern, static_entries
 from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.ports import named_port
@@ -23,7 +23,7 @@ class FdbChanges:
         self._entries = entries
 
     def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
-        """Add a static entry for an address; InputError."""
+        """Add a static entry for an address.  Raises InputError."""
         named_port(bridge, port_name)
         old = static_entries(bridge).get((vid, mac), "none")
         self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
@@ -31,7 +31,10 @@ class FdbChanges:
         return self._entries.save(bridge, requested=True)
 
     def add_extern(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
-        """Set an address that does not age but may move, for this process only; InputError."""
+        """Set an address that does not age but may move, for this process only.
+
+        Raises InputError.
+        """
         port = named_port(bridge, port_name).number
         if not bridge.port_policies.vlans(port).has(vid):
             raise InputError("vlan", f"port {port_name} is no member of VLAN {vid}")
@@ -40,7 +43,10 @@ class FdbChanges:
         return done()
 
     def remove(self, bridge: Bridge, vid: int, mac: int) -> Ticket:
-        """Remove an entry that was set, so that its address is learned again; InputError."""
+        """Remove an entry that was set, so that its address is learned again.
+
+        Raises InputError.
+        """
         if is_extern(bridge, vid, mac):
             self._apply(bridge, bridge.flush(vid=vid, mac=mac))
             record_of(bridge, f"extern_learn entry {_named(vid, mac)} is removed")
@@ -65,12 +71,15 @@ class FdbChanges:
         return gone
 
     def release(self, bridge: Bridge, vid: int, mac: int) -> None:
-        """End the hold-down of an address before its time; InputError."""
+        """End the hold-down of an address before its time.  Raises InputError."""
         self._apply(bridge, bridge.release(vid, mac))
         record_of(bridge, f"address {_named(vid, mac)} is released")
 
     def teach(self, bridge: Bridge, port: int, vid: int, mac: int) -> None:
-        """Learn an address as from a frame; it moves and ages like any other; InputError."""
+        """Learn an address as from a frame; it moves and ages like any other.
+
+        Raises InputError.
+        """
         self._apply(bridge, bridge.teach(port, vid, mac, time.monotonic()))
         record_of(bridge, f"address {_named(vid, mac)} is taught on port {port}")
 

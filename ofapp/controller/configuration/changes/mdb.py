@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from ofapp.bridge import multicast
-from ofapp.bridge.answers import vlan_snooping
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry, check_addresses
+from ofapp.bridge.queries import vlan_snooping
 from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.ports import named_port
@@ -24,21 +24,21 @@ class MdbChanges:
         self._entries = entries
 
     def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
-        """Forward a group to a port permanently; InputError."""
+        """Forward a group to a port permanently.  Raises InputError."""
         named_port(bridge, entry.port)
         self._apply(bridge, bridge.multicast.add_permanent(entry, time.monotonic()))
         record_of(bridge, f"permanent entry {_named(entry)}: set")
         return self._entries.save(bridge, requested=True)
 
     def remove_permanent(self, bridge: Bridge, *entries: PermanentEntry) -> Ticket:
-        """Undo `add_permanent`; InputError."""
+        """Undo `add_permanent`.  Raises InputError."""
         for entry in entries:
             self._apply(bridge, bridge.multicast.remove_permanent(entry, time.monotonic()))
             record_of(bridge, f"permanent entry {_named(entry)}: removed")
         return self._entries.save(bridge, requested=True)
 
     def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
-        """Make a port a member as if a host had joined: the entry ages; InputError."""
+        """Make a port a member as if a host had joined: the entry ages.  Raises InputError."""
         if not bridge.multicast.runs:
             raise InputError("type", f"bridge {bridge.name} does not snoop: it has no members")
         port = named_port(bridge, entry.port)

@@ -9,7 +9,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 
 
 def named_port(bridge: Bridge, name: str) -> Port:
-    """The port of that name; InputError."""
+    """The port of that name.  Raises InputError."""
     port = bridge.ports.named(name)
     if port is None:
         raise InputError("port", missing_port(bridge, name))

@@ -17,7 +17,9 @@ from ofapp.bridge.first_hop.events import FIRST_HOP_PORT_SET, FIRST_HOP_SET
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.events import LAG_SET
 from ofapp.bridge.lldp.events import LLDP_PORT_SET, LLDP_SET
+from ofapp.bridge.loop_protect.events import LOOP_PROTECT_PORT_SET, LOOP_PROTECT_SET
 from ofapp.bridge.multicast.events import MCAST_PORT_SET, MCAST_SET
+from ofapp.bridge.port_access.events import PORT_ACCESS_PORT_SET, PORT_ACCESS_SET
 from ofapp.bridge.ports.events import PORT_SET
 from ofapp.bridge.ports.names import called, settings_key
 from ofapp.bridge.ports.port import Port
@@ -74,8 +76,12 @@ MULTICAST = Section(
     write=Settings.with_snooping,
 )
 LLDP = Section("lldp", "LLDP", LLDP_SET, LLDP_PORT_SET)
+LOOP_PROTECT = Section("loop_protect", "loop protection", LOOP_PROTECT_SET, LOOP_PROTECT_PORT_SET)
 FIRST_HOP = Section(
     *("first_hop", "first-hop security", FIRST_HOP_SET, FIRST_HOP_PORT_SET), on_local=True
+)
+PORT_ACCESS = Section(
+    *("port_access", "port access control", PORT_ACCESS_SET, PORT_ACCESS_PORT_SET)
 )
 
 
@@ -83,7 +89,7 @@ FIRST_HOP = Section(
 class _Part:
     """Part of a bridge's settings that one request changes.
 
-    path: in the file; set: kind of its event; subject: in the audit trail; data: of the event.
+    path: in the file; set: kind of its event; subject: in the audit trail; data: data of the event.
     put: gives a copy of the bridge's settings with another value of the part.
     """
 
@@ -214,7 +220,7 @@ class SettingChanges:
 
 
 def _by_name(bridge: Bridge, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, with ports by name that are given by number, or as LOCAL; FaultsError."""
+    """The same, with ports by name that are given by number, or as LOCAL.  Raises FaultsError."""
     ports = given.get("ports")
     if not isinstance(ports, dict):
         return {**given}

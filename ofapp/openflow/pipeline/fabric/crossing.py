@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.desired import Desired
+from ofapp.bridge.effects.fabric import FABRIC_PORT, DesiredFabric
 from ofapp.bridge.fabric.address import ENTROPY, source, to_member
-from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     MPLS,
@@ -60,6 +60,8 @@ _LABEL_IS_TAG = 1
 KIND, DESTINATION = Bits("eth_dst", 40, 1), Bits("eth_dst", 8, 16)
 """Bits of the outer destination: whether it is a tree's, and the member, or the tree's root."""
 _ISOLATED, _ISOLATED_REGISTER = Bits("eth_dst", 0, 1), Bits(f"reg{Register.ISOLATED}", 0, 1)
+_COMMUNITY = Bits("eth_dst", 3, 5)
+_COMMUNITY_REGISTER = Bits(f"reg{Register.ISOLATED}", 1, 5)
 _ENTROPY, _ORIGIN = Bits("eth_src", 0, 8), Bits("eth_src", 16, ORIGIN.size)
 TO = Bits(f"reg{Register.MEMBER}", 0, ORIGIN.first)
 TO_MEMBER = Bits(f"reg{Register.MEMBER}", 0, DESTINATION.size)
@@ -113,9 +115,9 @@ _OUTER_RULES = (
         "",
         Feature.VERSION,
         "The destination has the version, the member or the root of the tree, and whether the "
-        "ingress port is isolated; the source has this member, the aggregation that the frame came "
-        "from, and the hash that spreads frames over links. The in_port is the one that stands for "
-        "all other members.",
+        "ingress port is isolated, or its community; the source has this member, the aggregation "
+        "that the frame came from, and the hash that spreads frames over links. The in_port is the "
+        "one that stands for all other members.",
         TableId.FABRIC,
         "address in-port",
     ),
@@ -159,6 +161,7 @@ def entry_flow(fabric: DesiredFabric, version: int) -> Flow:
         MoveBits(TO_MEMBER, DESTINATION),
         MoveBits(Bits(f"reg{Register.MEMBER}", 16, 1), KIND),
         MoveBits(_ISOLATED_REGISTER, _ISOLATED),
+        *((MoveBits(_COMMUNITY_REGISTER, _COMMUNITY),) if fabric.communities else ()),
         SetBits(Bits("eth_src", 0, 48), source(fabric.fabric, fabric.member)),
         MoveBits(ORIGIN, _ORIGIN),
         MoveBits(Bits(f"reg{Register.WAY}", 0, _ENTROPY.size), _ENTROPY),
@@ -195,6 +198,7 @@ def crossing_flows(fabric: DesiredFabric) -> Iterator[Flow]:
     yield Flow(TableId.LEAVE, 0, (), Feature.FABRIC)
     leave = (
         MoveBits(_ISOLATED, _ISOLATED_REGISTER),
+        *((MoveBits(_COMMUNITY, _COMMUNITY_REGISTER),) if fabric.communities else ()),
         MoveBits(_ORIGIN, ORIGIN),
         SetRegister(Register.SAMPLED, 1),
         Decapsulate(),

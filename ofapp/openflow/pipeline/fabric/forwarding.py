@@ -2,7 +2,9 @@
 
 Only frames from link ports come here, and those that enter at this member: these have the logical
 port of the other members as their in_port, so that no link port can be taken for the root of a
-tree.  Addresses are matched without their last octet, which has flags.
+tree.  A link port takes frames of any member: they pass through members, and a frame that entered
+here may come back around a failed link.  So there is no outer source to refuse.  Addresses are
+matched without their last octet, which has flags.
 
 Trees go around failed links, too.  A member whose link to the next one is not live sends that one's
 copy as a frame for one member, by its live next hops.  There it is a frame of the tree again.  Each
@@ -15,10 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ofapp.bridge.effects.fabric import FABRIC_PORT, Colour, DesiredFabric, Part
 from ofapp.bridge.fabric.address import ANY_WAY, DETOUR, LEAF, to_member, to_tree
-from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
-from ofapp.bridge.fabric.plan import Part
-from ofapp.bridge.fabric.routes.paths import Colour
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     NO_PORT,
@@ -321,8 +321,9 @@ FABRIC = Table(
     "fabric",
     "Frames between the members of a fabric, by the outer destination. Its octets: 02 for one "
     "member or 03 for a tree, the fabric, the version (six bits) and the colour (two), the member "
-    "or the root (two octets), and flags: 1 for a frame from an isolated port, 2 for a frame of a "
-    "tree on a detour, 4 for one to a member that does not hold the tree.",
+    "or the root (two octets), and flags: 1 for a frame from an isolated port or one of a "
+    "community, 2 for a frame of a tree on a detour, 4 for one to a member that does not hold the "
+    "tree; the five bits above have the community.",
     _FABRIC_RULES,
 )
 HOP = Table(

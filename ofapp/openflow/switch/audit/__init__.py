@@ -1,1 +1,1 @@
-"""Bringing a switch in line with its bridge, and checking that it stays so."""
+"""Synchronization of a switch with its bridge, and checks that it stays so."""

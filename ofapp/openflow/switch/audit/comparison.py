@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.update import Content
+from ofapp.bridge.effects.fabric import Content, DesiredFabric
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.cookie import GENERATION, Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter

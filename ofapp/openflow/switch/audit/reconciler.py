@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.fabric.desired import DesiredFabric
+from ofapp.bridge.effects.fabric import DesiredFabric
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
@@ -22,7 +22,7 @@ from ofapp.openflow.model.flow import Group, Meter
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.admission import TAKEOVER
 from ofapp.openflow.pipeline.chain import ports_of
-from ofapp.openflow.pipeline.entries import GroupNumbers, Key, desired_entries
+from ofapp.openflow.pipeline.entries import GroupNumbers, Key
 from ofapp.openflow.switch.audit.comparison import (
     flow_changes,
     put_groups_and_meters,
@@ -43,7 +43,13 @@ from ofapp.openflow.wire.messages.flow_stats import (
 )
 from ofapp.openflow.wire.messages.oxm import read_address_match
 from ofapp.openflow.wire.messages.portdesc import ask_ports
-from ofapp.openflow.wire.questions import ask_groups, ask_meters, fixed_requests, has_meters
+from ofapp.openflow.wire.questions import (
+    ask_groups,
+    ask_meters,
+    fixed_requests,
+    has_meters,
+    is_foreign,
+)
 from ofapp.openflow.wire.requests import RequestError, bodies
 
 LOG = logging.getLogger(__name__)
@@ -70,7 +76,7 @@ def prepare(switch: ConnectedSwitch) -> None:
 
 
 class Reconciler:
-    """Keeps one switch in line with its bridge, but for learned addresses (see `sweeper`).
+    """Keeps one switch in sync with its bridge, but for learned addresses (see `sweeper`).
 
     counters: gets what the flows have counted.
     """
@@ -102,15 +108,16 @@ class Reconciler:
         return self._reconcile(adopt_static)
 
     def _reconcile(self, adopt_static: bool) -> bool:
-        """`reconcile`, once; OvertakenError."""
+        """`reconcile`, once.  Raises OvertakenError."""
         first = self._queue.state is State.CLOSED
         believed = self._bridge.stp.states() if first else None
         ask_ports(self._channel, self._take_ports)
         before = self._installed.program.copy()
         requests = fixed_requests(self._channel, thorough=first)
         answers = bodies(self._channel, *requests)
-        every = (flow for body in answers for flow in read_flow_stats(body))
-        flows = [flow for flow in every if flow.table != TableId.OWNER]
+        every = [flow for body in answers for flow in read_flow_stats(body)]
+        self._installed.foreign = sum(is_foreign(flow) for flow in every)
+        flows = [flow for flow in every if flow.cookie and flow.table != TableId.OWNER]
         empty = all((flow.table, flow.priority) == TAKEOVER for flow in flows)
         groups = ask_groups(self._channel)
         meters = ask_meters(self._channel) if self._installed.metered else {}
@@ -144,7 +151,7 @@ class Reconciler:
         self, flows: list[FlowStats], groups: Mapping[int, Group], meters: Mapping[int, Meter]
     ) -> int:
         """Send what differs from the flows, groups and meters that there are: what is superfluous
-        last, once no flow points there.  Gives how many flows; OvertakenError.
+        last, once no flow points there.  Gives how many flows.  Raises OvertakenError.
 
         The comparison takes a while, in portions.  What is sent to the switch meanwhile is newer
         than what is found, and stays.
@@ -154,8 +161,8 @@ class Reconciler:
         portions = Portions(self._rest)
         desired = self._bridge.desired_as_of_now()(portions)
         installed.removed = 0
-        numbers = {key: installed.entries.of(key) for key in desired_entries(desired.entries)}
-        wanted = program(desired, installed.metered, GroupNumbers(numbers), portions)
+        numbers = installed.entries.of_all(desired.entries)
+        wanted = program(desired, installed.metered, numbers, portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)
         fabric: DesiredFabric | None = desired.protocols.get("fabric")
         changes = flow_changes(wanted.all_flows(), flows, portions, fabric)

@@ -1,4 +1,4 @@
-"""Bringing the FDB and the flows that a switch holds in line (reconciliation).
+"""Reconciliation of the FDB with the flows that a switch holds.
 
 FLOW_REMOVED is a hint: it can be lost with a connection, and a controller that was restarted has
 no FDB at all.  A sweep is shown the learned flows that the switch holds, first all source halves,

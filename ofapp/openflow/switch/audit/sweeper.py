@@ -53,7 +53,10 @@ class Sweeper:
         self._part = 0
 
     def sweep(self, occasion: Occasion) -> None:
-        """Look at all learned addresses, and mend what differs; RequestError, ValueError."""
+        """Look at all learned addresses, and mend what differs.
+
+        Raises RequestError and ValueError.
+        """
         back = self._addresses.back()
         there = flow_count(self._channel)
         if there > SMALL and occasion is Occasion.ROUTINE:

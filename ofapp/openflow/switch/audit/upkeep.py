@@ -1,4 +1,4 @@
-"""Keeping a switch in line with its bridge, for as long as it is connected.
+"""Checks that keep a switch in sync with its bridge while it is connected.
 
 It is compared when it connects, periodically, on request, and when a flow was deleted from outside.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import Effect
+from ofapp.bridge.params.params import used_lists
 from ofapp.common import hub
 from ofapp.openflow.switch.audit.reconciler import Reconciler, prepare
 from ofapp.openflow.switch.audit.sweep import Occasion
@@ -39,6 +39,7 @@ class Upkeep:
 
     adopt_static: take the bridge's static entries, which no other place has, from the switch.
     counters, held_back: as of the last poll; policer: for a switch that has no meters.
+    polled: when `held_back` was counted last, monotonic; None before that.
     """
 
     def __init__(self, channel: Channel, bridge: SwitchBridge, adopt_static: bool) -> None:
@@ -48,6 +49,7 @@ class Upkeep:
         self._channel = channel
         self._bridge = bridge
         self._adopt_static = adopt_static
+        self.polled: float | None = None
         self._meters = MeterWatch()
         self._check = hub.Event()
         self._deleted = hub.Event()
@@ -57,6 +59,11 @@ class Upkeep:
     def held_back(self) -> Mapping[str, Mapping[int, int]]:
         """Frames for the controller that came too fast, by kind and port."""
         return self._meters.dropped
+
+    @property
+    def limited(self) -> Mapping[str, Collection[int]]:
+        """Ports with frames that the last poll found dropped or held back, by kind."""
+        return self._meters.limited
 
     def check_soon(self) -> None:
         """Look at the switch as soon as may be: the bridge wants other flows there than before."""
@@ -84,7 +91,7 @@ class Upkeep:
     # Loops
 
     def run(self, switch: ConnectedSwitch) -> Iterator[Transition]:
-        """Keep the switch in line, until the connection ends.
+        """Keep the switch in sync, until the connection ends.
 
         Gives PROGRAMMED whenever the switch holds what effects build on, and CHECKED whenever all
         has been checked, its learned addresses too.
@@ -125,6 +132,7 @@ class Upkeep:
         sweeper.sweep(occasion)
         stats, events = self.counters.ask_meters() if switch.installed.metered else ([], [])
         events += self._meters.observe(self.policer.dropped, stats)
+        self.polled = time.monotonic()
         switch.apply([*events, *self.refusals.checked(began, time.monotonic())])
         switch.installed.bundles = self.refusals.takes_addresses
         yield Transition.CHECKED

@@ -11,9 +11,9 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ofapp.bridge.datapath_status import Count
-from ofapp.bridge.desired import used_lists
 from ofapp.bridge.event import Event
 from ofapp.bridge.params import acl
+from ofapp.bridge.params.params import used_lists
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.counters.events import ACL_LIMITED, ACL_LIMITED_CLEARED

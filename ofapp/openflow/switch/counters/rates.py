@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ofapp.bridge.event import Event, PortNumber, Severity
@@ -47,6 +47,7 @@ class RateWatch:
     """Tells when a port's frames begin and cease to be held back, from counts that only grow.
 
     kinds: the events; what: what is held back, and fate: what that means, for people.
+    dropped: counts at the last look; limited: ports with more of them than at the look before.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class RateWatch:
         self._what = what
         self._fate = fate
         self.dropped: Mapping[int, int] = {}
-        self._limited: set[int] = set()
+        self.limited: set[int] = set()
 
     def observe(self, dropped: Mapping[int, int], others: Container[int] = ()) -> list[Event]:
         """`dropped` is how many were held back on each port up to now.
@@ -69,13 +70,13 @@ class RateWatch:
         events = []
         for port, count in dropped.items():
             more = count - self.dropped.get(port, 0)
-            if more > 0 and port not in self._limited:
-                self._limited.add(port)
+            if more > 0 and port not in self.limited:
+                self.limited.add(port)
                 events.append(self._held_back(port, more, port in others))
-            elif more <= 0 and port in self._limited:
-                self._limited.discard(port)
+            elif more <= 0 and port in self.limited:
+                self.limited.discard(port)
                 events.append(self._let_through(port, count))
-        self._limited &= dropped.keys()
+        self.limited &= dropped.keys()
         self.dropped = dict(dropped)
         return events
 
@@ -101,6 +102,11 @@ class LearningWatch:
         fate = "came faster than the switch takes them; they are learned with a later frame"
         self._watch = RateWatch(LEARNING, "new addresses", fate)
 
+    @property
+    def limited(self) -> Collection[int]:
+        """Ports with new addresses that were dropped lately, and that are no links to bridges."""
+        return {port for port in self._watch.limited if self._is_edge(port)}
+
     def look(self, dropped: Mapping[int, int], now: float) -> list[Event]:
         """`dropped` is how many were not learned on each port up to now."""
         if not dropped or now - self._looked < self.PERIOD:
@@ -119,6 +125,11 @@ class MeterWatch:
     def dropped(self) -> Mapping[str, Mapping[int, int]]:
         """Count the frames that meters dropped, by kind and port."""
         return {kind.name: watch.dropped for kind, watch in self._watches.items()}
+
+    @property
+    def limited(self) -> Mapping[str, Collection[int]]:
+        """Ports with frames that were dropped before the last poll, by kind."""
+        return {kind.name: watch.limited for kind, watch in self._watches.items()}
 
     def observe(self, policed: Mapping[int, int], stats: Iterable[Any]) -> Iterator[Event]:
         """policed: sightings held back here, for a switch without meters.

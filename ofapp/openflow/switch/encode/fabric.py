@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 
-from ofapp.bridge.fabric.desired import DesiredFabric
-from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote
+from ofapp.bridge.effects.fabric import DesiredFabric, FlushRemote, PutRemote, RemoveRemote
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, vlan
 from ofapp.openflow.model.rule import TableId

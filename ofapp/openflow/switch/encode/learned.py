@@ -20,7 +20,7 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.params.params import MAX_AGEING_TIME
-from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.openflow.model.flow import Action, Output
 from ofapp.openflow.pipeline.egress import way_out
 from ofapp.openflow.pipeline.flows import learned_flows

@@ -20,7 +20,7 @@ from ofapp.openflow.wire.questions import feature_flows
 
 
 def read_mark(channel: Channel) -> int | None:
-    """The switch's mark, None where it has none; RequestError, ValueError.
+    """The switch's mark, None where it has none.  Raises RequestError and ValueError.
 
     Only its master is to ask: no other controller can change the mark then.
     """

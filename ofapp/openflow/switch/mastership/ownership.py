@@ -63,7 +63,7 @@ class Ownership(Protocol):
     """Whether this controller may be master of one switch."""
 
     def acquire(self) -> str | None:
-        """Take it, or give in words which controller has it; RequestError."""
+        """Take it, or give in words which controller has it.  Raises RequestError."""
 
     def renew(self, lost: Callable[[], None]) -> None:
         """Keep it; `lost` is called, later, should it be another controller's now."""
@@ -117,7 +117,7 @@ class ReservedOwnership:
 
 
 def _after(reply: bytes) -> int:
-    """The generation after that of the last role that the switch granted; RequestError."""
+    """The generation after that of the last role that the switch granted.  Raises RequestError."""
     _role, generation = read_role(reply)
     return 1 if generation == NO_GENERATION else (generation + 1) & NO_GENERATION
 

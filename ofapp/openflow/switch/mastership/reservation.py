@@ -37,7 +37,7 @@ class SwitchReservation:
         self._renewed = 0
 
     def take(self) -> bool:
-        """Take it, unless another has it; RequestError."""
+        """Take it, unless another has it.  Raises RequestError."""
         refused: list[bytes] = []
         xid = self._add(refused.append)
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
@@ -54,7 +54,7 @@ class SwitchReservation:
         self._channel.send(codec.delete_flow(self._reservation))
 
     def acquire(self) -> str | None:
-        """Take it, or give in words which controller has it; RequestError."""
+        """Take it, or give in words which controller has it.  Raises RequestError."""
         return None if self.take() else self.other() or "a controller whose lease has just ended"
 
     def other(self) -> str | None:

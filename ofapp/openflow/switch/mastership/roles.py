@@ -101,7 +101,7 @@ class Mastership:
         self._ask(become_slave())
 
     def become_master(self, term: int) -> None:
-        """Become MASTER with this generation_id; RequestError, StaleError."""
+        """Become MASTER with this generation_id.  Raises RequestError and StaleError."""
         self._ask(become_master(term))
 
     def _ask(self, asking: Asking) -> None:
@@ -137,7 +137,7 @@ def role_request(channel: Channel, role: int, generation: int = 0) -> Any:
 
 
 def read_role(reply: bytes) -> tuple[int, int]:
-    """(role, generation_id); RequestError."""
+    """(role, generation_id).  Raises RequestError."""
     if len(reply) < _REPLY.size:
         raise RequestError("a role reply is cut short")
     role, generation = _REPLY.unpack_from(reply)

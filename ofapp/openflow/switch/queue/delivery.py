@@ -114,7 +114,7 @@ class DeliveryQueue:
         self._unsent: list[Effect] = []  # frames, until it is open
 
     def put(self, effects: list[Effect]) -> Batch | None:
-        """Queue effects, and give the batch that may be sent now; OverrunError."""
+        """Queue effects, and give the batch that may be sent now.  Raises OverrunError."""
         match self.state:
             case State.OPEN:
                 return self._next(effects)

@@ -17,11 +17,19 @@ from ofapp.osken import ofp, parser
 
 _PORT = struct.Struct("!I4x6s2x16sIIIIIIII")
 _HALF_DUPLEX = ofp.OFPPF_10MB_HD | ofp.OFPPF_100MB_HD | ofp.OFPPF_1GB_HD
+_SPEEDS = (1 << 10) - 1
+"""All bits of speeds: OFPPF_10MB_HD to OFPPF_1TB_FD (OpenFlow 1.3.5, 7.2.1)."""
+_CLOSED = {
+    ofp.OFPPC_NO_RECV: "receive",
+    ofp.OFPPC_NO_FWD: "forward",
+    ofp.OFPPC_NO_PACKET_IN: "packet-in",
+}
+"""What a bit of a port's configuration closes, as ovs-ofctl mod-port calls it."""
 _STATUS = 16  # octets before the port in a port status
 
 
 def ask_ports(channel: Channel, heard: Callable[[list[Port]], None] | None = None) -> list[Port]:
-    """All ports of a switch; RequestError.
+    """All ports of a switch.  Raises RequestError.
 
     heard: gets them at the place in the stream where their list ends: a port status behind it must
     not be undone.
@@ -48,12 +56,12 @@ def ask_ports(channel: Channel, heard: Callable[[list[Port]], None] | None = Non
 
 
 def local_name(channel: Channel) -> str | None:
-    """The name of the LOCAL port, which is the bridge's; None without one; RequestError."""
+    """The name of the LOCAL port, which is the bridge's; None without one.  Raises RequestError."""
     return next((port.name for port in ask_ports(channel) if port.number == LOCAL_PORT), None)
 
 
 def read_port_status(message: bytes) -> tuple[bool, Port]:
-    """Whether the port is gone, and as it is or was; ValueError."""
+    """Whether the port is gone, and as it is or was.  Raises ValueError."""
     if len(message) < _STATUS + _PORT.size:
         raise ValueError(f"a port status of {len(message)} octets")
     return message[8] == ofp.OFPPR_DELETE, _port(*_PORT.unpack_from(message, _STATUS))
@@ -67,13 +75,19 @@ def read_ports(data: bytes) -> list[Port]:
 
 
 def _port(number: int, address: bytes, name: bytes, config: int, state: int, *more: int) -> Port:
-    current, _advertised, _supported, _peer, speed, _max_speed = more
+    current, _advertised, _supported, _peer, speed, fastest = more
+    up = not state & ofp.OFPPS_LINK_DOWN and not config & ofp.OFPPC_PORT_DOWN
+    if up and current and not current & _SPEEDS:
+        # Open vSwitch up to 3.2 has no bit for 2.5, 5, 20, 25, 50, 200 and 400 Gbit/s: the port
+        # is then at least as fast as the fastest other speed that it supports.
+        speed = speed or fastest
     return Port(
         number,
         name.rstrip(b"\0").decode("utf-8", "replace"),
         int.from_bytes(address, "big"),
-        not state & ofp.OFPPS_LINK_DOWN and not config & ofp.OFPPC_PORT_DOWN,
+        up,
         speed // 1000,
         not current & _HALF_DUPLEX,
         bool(state & ofp.OFPPS_LIVE),
+        closed=tuple(name for bit, name in _CLOSED.items() if config & bit) if config else (),
     )

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from ofapp.bridge.effects import Effect, OnMember, SendFrame
 from ofapp.bridge.event import Event
-from ofapp.bridge.fabric.graph import End
 from ofapp.bridge.fabric.links import Links
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
+from ofapp.bridge.fabric.plans.graph import End
 from ofapp.bridge.fabric.status import LinkState, LinkStatus
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.ports.port import Port

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from ofapp.bridge.fabric.graph import End, Graph, Link
-from ofapp.bridge.fabric.routes.paths import distances
+from ofapp.bridge.fabric.plans.graph import End, Graph, Link
+from ofapp.bridge.fabric.plans.paths import distances
 
 
 def graph(members: int, cables: Iterable[tuple[int, int]], costs: Iterable[int] = ()) -> Graph:

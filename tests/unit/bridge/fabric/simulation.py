@@ -9,6 +9,7 @@ import json
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from ofapp.bridge import stp
@@ -28,18 +29,24 @@ from ofapp.bridge.effects import (
     Reprogram,
     SendFrame,
     SetFlood,
-    SetLag,
+)
+from ofapp.bridge.effects.content import DesiredLag
+from ofapp.bridge.effects.fabric import (
+    FABRIC_PORT,
+    Colour,
+    DesiredFabric,
+    FlushRemote,
+    Part,
+    PutRemote,
+    RemoveRemote,
+    SetFabric,
+    SetShared,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.fabric.address import PROBE_TYPE
-from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
-from ofapp.bridge.fabric.effects import FlushRemote, PutRemote, RemoveRemote, SetFabric, SetShared
 from ofapp.bridge.fabric.fabric import Fabric
+from ofapp.bridge.fabric.member.member import MemberBridge
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
-from ofapp.bridge.fabric.plan import Part
-from ofapp.bridge.fabric.routes.paths import Colour
-from ofapp.bridge.fabric.view.member import MemberBridge
-from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.params.params import BridgeParams
@@ -63,6 +70,7 @@ class Switch:
     """What a member's switch holds, in its port numbers.
 
     full: it refuses versions that it does not hold.
+    off: it has no power, and the controller has not noticed yet.
     """
 
     number: int
@@ -70,6 +78,7 @@ class Switch:
     edges: dict[int, bool]
     connected: bool = False
     full: bool = False
+    off: bool = False
     states: dict[int, PortState] = field(default_factory=dict)
     sources: dict[Host, tuple[int, int]] = field(default_factory=dict)  # port, serial
     destinations: dict[Host, tuple[int, int]] = field(default_factory=dict)
@@ -150,7 +159,7 @@ class Switch:
                 self.states.pop(port, None)
             case SetFlood(ports):
                 self.flooded = ports
-            case SetLag(lag):
+            case DesiredLag() as lag:
                 self.lags[lag.number] = lag
             case PutStatic(mac, vid, port):
                 self.statics[vid, mac] = port
@@ -197,9 +206,10 @@ class Switch:
 
 
 class Network:
-    """A fabric of members; each has edge ports from 11 and link ports from 1.
+    """A fabric of members; each has edge ports from 11, and link ports from 1 without those.
 
     around: other bridges, by the cables to edge ports.
+    flow: which of several hops of equal cost frames take.
     """
 
     def __init__(
@@ -225,14 +235,16 @@ class Network:
         self.events: list[Event] = []
         self.frames: deque[tuple[End, bytes]] = deque()
         self.delivered: Counter[End] = Counter()
+        self.flow = 0
         self.start()
 
     def cable(self, one: int, other: int) -> tuple[End, End]:
         ends = []
         for member in (one, other):
-            links = self.switches[member].links
-            links[len(links) + 1] = True
-            ends.append((member, len(links)))
+            switch = self.switches[member]
+            port = next(n for n in count(1) if n not in switch.links and n not in switch.edges)
+            switch.links[port] = True
+            ends.append((member, port))
         self.cables[ends[0]], self.cables[ends[1]] = ends[1], ends[0]
         return ends[0], ends[1]
 
@@ -272,6 +284,8 @@ class Network:
             self.stored = json.dumps(self.fabric.dump())
             for member, content in changed:
                 switch = self.switches[member]
+                if switch.off:
+                    continue
                 if switch.full and not content.parts.keys() <= switch.parts.keys():
                     self.handle(self.fabric.refuse(member, self.now))
                     continue
@@ -280,7 +294,7 @@ class Network:
 
     def to_switch(self, member: int, effect: Effect) -> None:
         switch = self.switches[member]
-        if not switch.connected:
+        if not switch.connected or switch.off:
             return
         view = self.fabric.view(member)
         if isinstance(effect, SendFrame):
@@ -340,11 +354,16 @@ class Network:
             self.switches[member].connected = False
             self.handle(self.fabric.disconnected(member, self.now))
 
-    def power_off(self, member: int) -> None:
-        """Switch a member off: it forwards nothing, and its cables have no carrier."""
+    def power_off(self, member: int, noticed: bool = True) -> None:
+        """Switch a member off: it forwards nothing, and its cables have no carrier.
+
+        noticed: its connection ends at once; else `disconnect` ends it.
+        """
         switch = self.switches[member]
         switch.restart()
-        self.disconnect(member)
+        switch.off = not noticed
+        if noticed:
+            self.disconnect(member)
         for port in switch.links:
             self.set_link(*self.cables[member, port], up=False)
 
@@ -385,7 +404,8 @@ class Network:
             elif end in self.cables:
                 member, port = self.cables[end]
                 up = self.switches[member].links[port] and self.switches[end[0]].links[end[1]]
-                if up and self.switches[member].connected:
+                there = self.switches[member]
+                if up and there.connected and not there.off:
                     assert int.from_bytes(frame[12:14], "big") == PROBE_TYPE
                     view = self.fabric.view(member)
                     self.handle(view.hear("probe", [(port, frame)], self.now))
@@ -473,11 +493,10 @@ class Network:
             part = self.switches[at].parts.get(version)
             if part is None or to not in part.towards:
                 return False
-            ways = part.towards[to].choices(colour, lambda hop, up=links: up[hop.port])
-            chosen = next(ways, None)
-            if chosen is None:
+            ways = [*part.towards[to].choices(colour, lambda hop, up=links: up[hop.port])]
+            if not ways:
                 return False
-            colour, hop = chosen
+            colour, hop = ways[self.flow % len(ways)]
             at = hop.member
             if not self._admits(at, hop.entry):
                 return False
@@ -498,11 +517,13 @@ class Network:
                 continue
             if at != root:
                 self._forward(self.switches[at], FABRIC_PORT, dst, entered=root)
-            waiting += [
-                (hop.member, hop.entry)
-                for hop in branch.hops
-                if self._admits(hop.member, hop.entry)
-            ]
+            for hop in branch.hops:
+                if self.switches[at].links[hop.port]:
+                    waiting += [(hop.member, hop.entry)] * self._admits(hop.member, hop.entry)
+                elif self._arrives(at, hop.member, version):  # a detour to the next member
+                    part = self.switches[hop.member].parts.get(version)
+                    next_branch = part and part.trees.get(root)
+                    waiting += [(hop.member, next_branch.entry)] if next_branch else []
             for leaf in branch.leaves:
                 if self._arrives(at, leaf, version):
                     self._forward(self.switches[leaf], FABRIC_PORT, dst, entered=root)

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from ofapp.bridge.fabric.desired import FABRIC_PORT
+from ofapp.bridge.effects.fabric import FABRIC_PORT
 from ofapp.bridge.fabric.fabric import Fabric
+from ofapp.bridge.fabric.state.graphs import START
+from ofapp.bridge.fabric.state.state import REFUSED_AGAIN
+from ofapp.bridge.fabric.state.stored import read_proven
 from ofapp.bridge.fabric.status import MemberStatus
-from ofapp.bridge.fabric.view.state import REFUSED_AGAIN, START, read_proven
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.multicast import Params
@@ -44,6 +46,20 @@ def test_a_frame_to_an_unknown_host_reaches_every_edge_port_once() -> None:
     reached = network.send(1, 11, A, B)
     others = {(at, port) for at in (1, 2, 3) for port in (11, 12, LOCAL_PORT)} - {(1, 11)}
     assert dict(reached) == dict.fromkeys(others, 1)
+
+
+@pytest.mark.parametrize("lost", range(1, 5))
+def test_a_member_without_power_is_not_waited_for(lost: int) -> None:
+    """Its connection is silent: broadcasts that came through it take another path at once."""
+    network = Network(4, [*RING, (3, 4), (4, 1)])
+    network.connect()
+    network.run(5)
+    network.power_off(lost, noticed=False)
+    network.run(0.5)
+    left = network.switches.keys() - {lost}
+    for member in left:
+        reached = network.send(member, 11, A, B)
+        assert {at for at, _ in reached} == left, member
 
 
 def test_hosts_at_different_members_learn_each_other() -> None:
@@ -428,15 +444,15 @@ def test_the_way_to_a_host_and_after_a_failure() -> None:
     network.send(2, 11, B, A)
     trace = network.fabric.trace(1, 0, B)
     assert (trace.member, trace.port, trace.flooded) == (2, "s2/vnet11", False)
-    assert [[(hop.out, hop.into) for hop in way] for way in trace.ways] == [
+    assert [[(hop.out, hop.into) for hop in path] for path in trace.paths] == [
         [("s1/eth1", "s2/eth1")]
     ]
     (after,) = trace.after["s1/eth1", "s2/eth1"]
     around = [(hop.out, hop.into) for hop in after]
     assert around == [("s1/eth2", "s3/eth2"), ("s3/eth1", "s2/eth2")]
     failed = network.fabric.trace(1, 0, B, [("s2/eth1", "s1/eth1")])
-    assert [(hop.out, hop.into) for hop in failed.ways[0]] == around
-    assert network.fabric.trace(2, 0, B).ways == ((),)
+    assert [(hop.out, hop.into) for hop in failed.paths[0]] == around
+    assert network.fabric.trace(2, 0, B).paths == ((),)
     assert network.fabric.trace(1, 0, C).flooded
 
 
@@ -453,13 +469,16 @@ def test_statistics_name_members_and_versions() -> None:
     assert not network.fabric.status(network.now).members[1].ready
 
 
-@pytest.mark.parametrize("member", [2, 3])
+@pytest.mark.parametrize("member", [1, 2, 3])
 def test_members_join_and_leave(member: int) -> None:
     """The last one's entry is removed; the number of another one stays reserved."""
     network = ring()
     network.send(member, 11, C, A)
     members = list(network.params.members)
-    members[member - 1 :] = [replace(members[1], left=True), members[2]] if member == 2 else []
+    if member == 3:
+        del members[2]
+    else:
+        members[member - 1] = replace(members[member - 1], left=True)
     network.disconnect(member)
     without = replace(network.params, members=tuple(members))
     network.handle(network.fabric.set_params(without, network.now))
@@ -468,15 +487,55 @@ def test_members_join_and_leave(member: int) -> None:
     assert status.paused == ""
     assert f"s{member}" not in {each.name for each in status.members}
     assert not any(port.name.startswith(f"s{member}/") for port in network.bridge.ports)
-    assert network.send(1, 11, A, B)[5 - member, 11] == 1
-    assert {len(network.switches[at].parts) for at in (1, 5 - member)} == {1}
+    one, other = {1, 2, 3} - {member}
+    assert network.send(one, 11, A, B)[other, 11] == 1
+    assert {len(network.switches[at].parts) for at in (one, other)} == {1}
     network.handle(network.fabric.set_params(network.params, network.now))
     network.connect(member)
     network.run(5)
-    assert network.send(1, 11, A, B)[member, 11] == 1
-    other = replace(network.params, members=network.params.members[::-1])
+    assert network.send(one, 11, A, B)[member, 11] == 1
+    turned = replace(network.params, members=network.params.members[::-1])
     with pytest.raises(ValueError, match="another number"):
-        network.fabric.set_params(other, network.now)
+        network.fabric.set_params(turned, network.now)
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_bridge_keeps_its_address_without_its_first_member(left: bool) -> None:
+    """The address is that of the first member's switch, also for a later controller."""
+    network = Network(3, RING, RSTP)
+    network.connect()
+    network.run(5)
+
+    def identity() -> tuple[object, int]:
+        status = network.bridge.stp.status(network.now)
+        assert status is not None
+        return status.bridge_id, network.bridge.address
+
+    before = identity()
+    first, *others = network.params.members
+    network.params = replace(network.params, members=(replace(first, left=left), *others))
+    network.power_off(1)
+    network.handle(network.fabric.set_params(network.params, network.now))
+    network.run(5)
+    assert identity() == before
+    network.start()
+    network.connect(2, 3)
+    network.run(15)
+    assert identity() == before
+    assert network.send(2, 11, A, B)[3, 11] == 1
+
+
+def test_a_link_to_a_member_that_has_left_admits_no_frames_of_a_later_controller() -> None:
+    network = ring()
+    first, *others = network.params.members
+    network.params = replace(network.params, members=(replace(first, left=True), *others))
+    network.start()
+    network.connect(2, 3)
+    network.run(15)
+    for member in (2, 3):
+        fabric = network.switches[member].fabric
+        assert fabric is not None
+        assert len(fabric.admitted) == 1
 
 
 def test_a_port_whose_name_fits_the_links_later_leaves_the_bridge() -> None:

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from ofapp.bridge.fabric.graph import End
+from ofapp.bridge.fabric.plans.graph import End
 from ofapp.bridge.fabric.status import LinkState
 from ofapp.bridge.ports.port import Port
 from tests.unit.bridge.fabric.cables import World, params

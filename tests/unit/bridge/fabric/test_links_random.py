@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.fabric.graph import End
+from ofapp.bridge.fabric.plans.graph import End
 from tests.unit.bridge.fabric.cables import World
 
 MEMBERS, PORTS = 4, 3

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ofapp.bridge.event import Event
-from ofapp.bridge.fabric.graph import End
 from ofapp.bridge.fabric.links import Links
 from ofapp.bridge.fabric.links.probe import Probe, write
+from ofapp.bridge.fabric.plans.graph import End
 from ofapp.bridge.fabric.status import LinkState
 from ofapp.bridge.lldp.own import OwnAgents
 from tests.unit.bridge.fabric.cables import World, params

@@ -5,15 +5,14 @@ from __future__ import annotations
 from ofapp.bridge import stp
 from ofapp.bridge.desired import Asked
 from ofapp.bridge.effects import Effect, ForFabric, InstallEntry, RemoveDestination
-from ofapp.bridge.fabric.desired import FABRIC_PORT
-from ofapp.bridge.fabric.effects import RemoveRemote
-from ofapp.bridge.fabric.view.addresses import MemberAddresses
-from ofapp.bridge.fabric.view.split import Step
+from ofapp.bridge.effects.fabric import FABRIC_PORT, RemoveRemote
+from ofapp.bridge.fabric.member.addresses import MemberAddresses
+from ofapp.bridge.fabric.state.split import Step
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.vlan import access
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.common.portions import AT_ONCE
 from ofapp.openflow.switch.switch_bridge import SwitchAddresses
 from tests.unit.bridge.fabric.test_split import Fabric

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ofapp.bridge.effects import ForFabric, PutStatic, SendFrame
-from ofapp.bridge.fabric.desired import FABRIC_PORT
-from ofapp.bridge.fabric.view.projection import FABRIC
+from ofapp.bridge.effects.fabric import FABRIC_PORT
+from ofapp.bridge.fabric.state.projection import FABRIC
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy

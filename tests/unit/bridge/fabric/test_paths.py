@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bridge.fabric.graph import Graph, Hop
-from ofapp.bridge.fabric.routes.paths import Colour, NextHops, distances, next_hops
+from ofapp.bridge.effects.fabric import Colour, Hop, NextHops
+from ofapp.bridge.fabric.plans.graph import Graph
+from ofapp.bridge.fabric.plans.paths import distances, next_hops
 from tests.unit.bridge.fabric.graphs import connected_graphs, graph
 
 Hops = Mapping[int, NextHops]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.fabric.graph import End, Graph, Link
-from ofapp.bridge.fabric.view.presence import PATIENCE, Presence
+from ofapp.bridge.fabric.plans.graph import End, Graph, Link
+from ofapp.bridge.fabric.state.presence import PATIENCE, Presence
 
 MEMBERS = range(1, 5)
 LINE = Graph((1, 2, 3, 4), tuple(Link(End(at, 2), End(at + 1, 1)) for at in (1, 2, 3)))
@@ -24,7 +24,7 @@ def test_a_member_without_links_is_gone_at_once_if_it_was_connected() -> None:
     presence = connected(1, 2, 3, 4)
     presence.disconnect(4)
     assert look(presence, {4}) == [4]
-    assert presence.away(MEMBERS) == []
+    assert presence.disconnected(MEMBERS) == []
 
 
 def test_a_member_that_was_never_connected_is_gone_after_a_time() -> None:
@@ -49,9 +49,9 @@ def test_a_member_that_is_cut_off_and_has_links_again_is_away() -> None:
     presence.disconnect(4)
     assert look(presence, {4}) == [4]
     assert look(presence, set()) == []
-    assert presence.away(MEMBERS) == [4]
+    assert presence.disconnected(MEMBERS) == [4]
     presence.connect(4)
-    assert presence.away(MEMBERS) == []
+    assert presence.disconnected(MEMBERS) == []
 
 
 def test_no_member_is_gone_while_none_is_connected_or_it_is_connecting() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ofapp.bridge.desired import Asked, Desired
 from ofapp.bridge.effects import PutStatic
-from ofapp.bridge.fabric.desired import FABRIC_PORT, DesiredFabric
-from ofapp.bridge.fabric.update import Content
-from ofapp.bridge.fabric.view.projection import FABRIC, Projection
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.effects.content import DesiredLag
+from ofapp.bridge.effects.fabric import FABRIC_PORT, Content, DesiredFabric
+from ofapp.bridge.fabric.state.projection import FABRIC, Projection
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import LOCAL_PORT
+from ofapp.bridge.relay.policies import PortPolicies
 from ofapp.common.portions import AT_ONCE
 from tests.unit.bridge.fabric.test_split import LOCAL_MAC, A, Fabric
 

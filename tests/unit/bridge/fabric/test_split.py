@@ -25,23 +25,22 @@ from ofapp.bridge.effects import (
     RemoveSource,
     SendFrame,
     SetFlood,
-    SetLag,
 )
-from ofapp.bridge.event import Event
-from ofapp.bridge.fabric.desired import FABRIC_PORT
-from ofapp.bridge.fabric.effects import (
+from ofapp.bridge.effects.content import DesiredLag
+from ofapp.bridge.effects.fabric import (
+    FABRIC_PORT,
     FlushRemote,
     ForMember,
     PutRemote,
     RemoveRemote,
     SetShared,
 )
+from ofapp.bridge.event import Event
 from ofapp.bridge.fabric.params import FabricParams, MemberParams
-from ofapp.bridge.fabric.view.conversations import Conversations
-from ofapp.bridge.fabric.view.numbering import Place
-from ofapp.bridge.fabric.view.places import Places
-from ofapp.bridge.fabric.view.split import RULES, Split, Step
-from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.fabric.state.conversations import Conversations
+from ofapp.bridge.fabric.state.numbering import MemberPort
+from ofapp.bridge.fabric.state.places import Places
+from ofapp.bridge.fabric.state.split import RULES, Split, Step
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.multicast import SetGroup
 from ofapp.bridge.params.params import BridgeParams
@@ -62,7 +61,7 @@ class Fabric:
         learning = self.bridge.learning
         self.conversations = Conversations(learning, self.places, most)
         self.split = Split(self.places, self.conversations)
-        self.places.numbering.put(Place(1, LOCAL_PORT), "fabric")
+        self.places.numbering.put(MemberPort(1, LOCAL_PORT), "fabric")
         ports = [Port(LOCAL_PORT, "fabric", LOCAL_MAC, True)]
         for member in HOME.values():
             ports += [self.port(member, number) for number in (1, 2)]
@@ -70,12 +69,12 @@ class Fabric:
 
     def port(self, member: int, number: int, up: bool = True) -> Port:
         name = f"s{member}/{number}"
-        known = self.places.numbering.put(Place(member, number), name)
+        known = self.places.numbering.put(MemberPort(member, number), name)
         assert known is not None
         return Port(known, name, 0x020000000100 + known, up)
 
     def at(self, member: int, number: int) -> int:
-        known = self.places.numbering.number(Place(member, number))
+        known = self.places.numbering.number(MemberPort(member, number))
         assert known is not None
         return known
 
@@ -231,7 +230,7 @@ def test_an_aggregation_is_divided_among_the_members_that_have_its_ports() -> No
     before, begun = fabric.begun
     assert before == {1: [SetShared(4095, (2,))], 2: [SetShared(4095, (1, 3))]}
     parts = {
-        member: [effect.lag for effect in effects if isinstance(effect, SetLag)]
+        member: [effect for effect in effects if isinstance(effect, DesiredLag)]
         for member, effects in begun.items()
     }
     assert parts == {
@@ -239,7 +238,7 @@ def test_an_aggregation_is_divided_among_the_members_that_have_its_ports() -> No
         2: [DesiredLag(4095, parts[1][0].hash, (0, 1), (1,))],
         3: [],
     }
-    gone = fabric.step([SetLag(DesiredLag(4095, "layer2")), ClosePort(4095)])
+    gone = fabric.step([DesiredLag(4095, "layer2"), ClosePort(4095)])
     assert {*gone} == {1, 2}
 
 
@@ -249,7 +248,7 @@ def test_no_two_members_send_the_same_frame_to_an_aggregation() -> None:
     fabric = Fabric(BridgeParams(lags=lags))
     down = fabric.split.steps(fabric.bridge.put_ports([fabric.port(1, 1, up=False)], 1.0))
     (step,) = down  # a port without carrier sends nothing
-    assert step[1][0] == SetLag(DesiredLag(4095, "layer2+3"))
+    assert step[1][0] == DesiredLag(4095, "layer2+3")
     assert SetShared(4095, ()) in step[2]
     fabric.step(fabric.bridge.addresses.learn([(4095, 0, A)], 1.5))
     up = fabric.split.steps(fabric.bridge.put_ports([fabric.port(1, 1)], 2.0))
@@ -260,7 +259,7 @@ def test_no_two_members_send_the_same_frame_to_an_aggregation() -> None:
     assert InstallDestination(4095, 0, A, 1) in up[1][1]
     dead = replace(fabric.port(1, 1), live=False)  # it has carrier, so it may send still
     closed, opened = fabric.split.steps(fabric.bridge.put_ports([dead], 3.0))
-    assert closed[1][0] == SetLag(DesiredLag(4095, "layer2+3"))
+    assert closed[1][0] == DesiredLag(4095, "layer2+3")
     assert opened[2] == [SetShared(4095, ())]
 
 

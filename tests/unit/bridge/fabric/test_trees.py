@@ -6,8 +6,8 @@ from collections import Counter
 
 from hypothesis import given
 
-from ofapp.bridge.fabric.graph import Graph
-from ofapp.bridge.fabric.routes.trees import tree
+from ofapp.bridge.fabric.plans.graph import Graph
+from ofapp.bridge.fabric.plans.trees import tree
 from tests.unit.bridge.fabric.graphs import graph
 from tests.unit.bridge.fabric.test_paths import graphs
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ofapp.bridge.fabric import update
-from ofapp.bridge.fabric.graph import Graph
-from ofapp.bridge.fabric.plan import Part, Plan, plan
-from ofapp.bridge.fabric.update import DRAIN_SECONDS, Content, Updates
+from ofapp.bridge.effects.fabric import Content, Part
+from ofapp.bridge.fabric.plans import update
+from ofapp.bridge.fabric.plans.graph import Graph
+from ofapp.bridge.fabric.plans.plan import Plan, plan
+from ofapp.bridge.fabric.plans.update import DRAIN_SECONDS, Updates
 from tests.unit.bridge.fabric.graphs import graph
 
 PLAN_OF: dict[int, Plan] = {}

@@ -6,9 +6,9 @@ from dataclasses import replace
 from ipaddress import ip_address, ip_network
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect, ForwardFrame, Reprogram, SendFrame, SetBoundHost
+from ofapp.bridge.effects import Effect, ForwardFrame, Reprogram, SendFrame
+from ofapp.bridge.effects.content import BoundAddress, BoundHost
 from ofapp.bridge.event import Event
-from ofapp.bridge.first_hop.binding import BoundAddress, BoundHost
 from ofapp.bridge.first_hop.params import PortParams as Guard
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -74,11 +74,10 @@ class Guarded:
         """Apply effects, as the switch would."""
         self.effects = effects
         for effect in effects:
-            if isinstance(effect, SetBoundHost):
-                host = effect.host
-                self.switch.pop((host.port, host.vid, host.mac), None)
-                if host.addresses:
-                    self.switch[host.port, host.vid, host.mac] = host.addresses
+            if isinstance(effect, BoundHost):
+                self.switch.pop((effect.port, effect.vid, effect.mac), None)
+                if effect.addresses:
+                    self.switch[effect.port, effect.vid, effect.mac] = effect.addresses
             elif isinstance(effect, Reprogram):
                 self.switch = self.wanted()
             elif isinstance(effect, ForwardFrame):
@@ -130,4 +129,4 @@ class Guarded:
 
 def hosts(effects: list[Effect]) -> list[BoundHost]:
     """The hosts that are set in the switch."""
-    return [effect.host for effect in effects if isinstance(effect, SetBoundHost)]
+    return [effect for effect in effects if isinstance(effect, BoundHost)]

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.first_hop.binding import Origin
-from ofapp.bridge.first_hop.on_bridge import prober
+from ofapp.bridge.first_hop.guarded import prober
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from tests.support.dhcp_frames import (
@@ -152,21 +152,24 @@ class AnySequence(RuleBasedStateMachine):
         text=st.one_of(fours, sixes),
         vid=vids,
         origin=st.sampled_from((Origin.FILE, Origin.API)),
+        shared=st.booleans(),
     )
-    def add(self, port: str, mac: int, text: str, vid: int, origin: Origin) -> None:
-        first_hop = self.guarded.first_hop
+    def add(self, port: str, mac: int, text: str, vid: int, origin: Origin, shared: bool) -> None:
+        first_hop, now = self.guarded.first_hop, self.guarded.now
         try:
-            effects = first_hop.add(port, vid, mac, address(text), origin, self.guarded.now)
+            effects = first_hop.add(port, vid, mac, address(text), origin, now, shared)
         except InputError:
             return
         self.guarded.do(effects)
 
-    @rule(text=st.one_of(fours, sixes), vid=vids)
-    def remove_binding(self, text: str, vid: int) -> None:
-        bound = [*self.guarded.first_hop.having(address(text).octets)]
-        if any(each.vid == vid and each.address == address(text) for each in bound):
-            first_hop = self.guarded.first_hop
-            self.guarded.do(first_hop.remove(vid, address(text), self.guarded.now))
+    @rule(text=st.one_of(fours, sixes), vid=vids, all_hosts=st.booleans())
+    def remove_binding(self, text: str, vid: int, all_hosts: bool) -> None:
+        first_hop = self.guarded.first_hop
+        bound = first_hop.bindings_of(vid, address(text))
+        if bound:
+            only = None if all_hosts else [(bound[-1].port, bound[-1].mac)]
+            self.guarded.do(first_hop.remove(vid, address(text), self.guarded.now, only))
+            assert first_hop.bindings_of(vid, address(text)) == (() if all_hosts else bound[:-1])
 
     @rule(seconds=st.sampled_from((0.0, 5.0, 10_000.0)))
     def disconnect(self, seconds: float) -> None:
@@ -185,7 +188,7 @@ class AnySequence(RuleBasedStateMachine):
         for each in old.first_hop.bindings():
             if not each.origin.dynamic:
                 about = each.port, each.vid, each.mac, each.address, each.origin
-                bridge.first_hop.add(*about, old.now)
+                bridge.first_hop.add(*about, old.now, each.shared)
         assert bridge.first_hop.restore({**old.first_hop.dump(), "passed": passed}) == []
         self.guarded = Guarded(bridge)
         self.guarded.now = old.now + passed
@@ -204,8 +207,13 @@ class AnySequence(RuleBasedStateMachine):
     def an_address_has_one_owner_and_is_found_by_all_ways(self) -> None:
         first_hop = self.guarded.first_hop
         bindings = [*first_hop.bindings()]
-        owners = Counter((each.vid, each.address) for each in bindings)
+        owners = Counter((each.vid, each.address) for each in bindings if not each.shared)
         assert set(owners.values()) <= {1}
+        sharers = [each for each in bindings if each.shared]
+        assert not owners.keys() & {(each.vid, each.address) for each in sharers}
+        assert len({(each.vid, each.address, each.port, each.mac) for each in sharers}) == len(
+            sharers
+        )
         assert len(first_hop) == len(bindings)
         for each in bindings:
             assert each in first_hop.of_host(each.vid, each.mac)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ofapp.bridge.first_hop.ethertypes import LLC, admitted
 from ofapp.bridge.first_hop.refused.claim import Claim, read_claim
 from tests.support import dhcp_frames as frames
 from tests.support.dhcp_frames import Arp, Bootp, ethernet, ip, ipv4, ipv6, link_local, udp
@@ -87,3 +88,19 @@ def test_a_cut_off_header_claims_nothing_or_something(sample: bytes) -> None:
 def test_nothing_is_claimed_by_no_frame() -> None:
     assert read_claim(b"") is None
     assert read_claim(bytes(12) + b"\x81\0\0\7") is None
+
+
+IP_TYPES = admitted("ip")
+
+
+@pytest.mark.parametrize("vid", [0, 7])
+def test_an_ethertype_that_the_port_does_not_admit(vid: int) -> None:
+    session = ethernet(HOST, PEER, 0x8864, bytes(46), vid)
+    refused = Claim(vid, HOST, "ethertype", ethertype=0x8864)
+    assert read_claim(session, IP_TYPES) == refused
+    assert read_claim(session, admitted("ip,pppoe")) == Claim(vid, HOST, "source")
+    llc = ethernet(HOST, PEER, 46, b"\xe0\xe0\x03" + bytes(43), vid)
+    assert read_claim(llc, IP_TYPES) == Claim(vid, HOST, "ethertype", ethertype=LLC)
+    assert read_claim(llc, admitted("ip,llc")) == Claim(vid, HOST, "nested")
+    tagged = ethernet(HOST, PEER, 0x8100, bytes(46), vid or 1)
+    assert read_claim(tagged, IP_TYPES) == Claim(vid or 1, HOST, "nested")

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import ForwardFrame, SetBoundHost, StateChanged
-from ofapp.bridge.first_hop.binding import BoundHost, DhcpRequest, Origin
+from ofapp.bridge.effects import ForwardFrame, StateChanged
+from ofapp.bridge.effects.content import BoundHost
+from ofapp.bridge.first_hop.binding import DhcpRequest, Origin
 from tests.support.dhcp_frames import (
     Arp,
     Bootp,
@@ -61,7 +62,7 @@ def test_the_switch_has_the_binding_before_the_host_hears_of_its_address(guarded
     assert guarded.switch == {}
     assert guarded.hear("dhcp_server", UPLINK, ack(A, X))
     assert guarded.effects == [
-        SetBoundHost(BoundHost(11, 0, A, (address(X),))),
+        BoundHost(11, 0, A, (address(X),)),
         ForwardFrame(UPLINK, ack(A, X)),
         StateChanged("bindings"),
     ]
@@ -76,7 +77,7 @@ def test_answers_that_arrive_together_follow_all_their_bindings(guarded: Guarded
     answers = [(UPLINK, ack(A, X)), (UPLINK, offer(C, X)), (UPLINK, ack(B, "10.0.0.10", xid=2))]
     effects = guarded.bridge.hear("dhcp_server", answers, 1.0)
     kinds = [type(effect).__name__ for effect in effects]
-    assert kinds[:3] == ["ForwardFrame", "SetBoundHost", "SetBoundHost"], "an offer needs none"
+    assert kinds[:3] == ["ForwardFrame", "BoundHost", "BoundHost"], "an offer needs none"
     assert kinds[3:] == ["ForwardFrame", "ForwardFrame", "StateChanged"]
 
 
@@ -85,7 +86,7 @@ def test_a_renewal_lasts_longer_and_changes_no_flow(guarded: Guarded) -> None:
     guarded.wait(60)
     assert guarded.hear("dhcp", 11, renewal(A, X))
     assert guarded.hear("dhcp_server", UPLINK, ack(A, X, seconds=100))
-    assert not [each for each in guarded.effects if isinstance(each, SetBoundHost)]
+    assert not [each for each in guarded.effects if isinstance(each, BoundHost)]
     guarded.wait(90)
     assert guarded.owner(X) == ("tap11", A)
     guarded.wait(10)

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ofapp.bridge.effects import ForwardFrame, SetBoundHost
+from ofapp.bridge.effects import BoundHost, ForwardFrame
 from ofapp.bridge.first_hop.dhcp.requests import SECONDS
 from tests.support.dhcp_frames import (
     ack,
@@ -93,7 +93,7 @@ def test_answers_that_arrive_together_follow_all_bindings() -> None:
     effects = bridge.hear("dhcp_server", [(port, frame) for _, port, frame in answers], 2.0)
     kinds = [type(effect) for effect in effects]
     first = kinds.index(ForwardFrame)
-    assert kinds[:first].count(SetBoundHost) == HOSTS
+    assert kinds[:first].count(BoundHost) == HOSTS
     assert kinds[first:].count(ForwardFrame) == HOSTS
     forwarded = [each.frame for each in effects if isinstance(each, ForwardFrame)]
     assert forwarded == [frame for _, _, frame in answers], "in order"

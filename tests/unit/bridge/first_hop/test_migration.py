@@ -6,9 +6,19 @@ import pytest
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Event, SendFrame, StateChanged
-from ofapp.bridge.first_hop.on_bridge import prober
+from ofapp.bridge.first_hop.guarded import prober
 from ofapp.bridge.state import SharedState
-from tests.support.dhcp_frames import Arp, Nd, advertisement, dad, ethernet, ipv4, link_local, udp
+from tests.support.dhcp_frames import (
+    Arp,
+    Nd,
+    advertisement,
+    dad,
+    ethernet,
+    ipv4,
+    link_local,
+    request,
+    udp,
+)
 from tests.unit.bridge.first_hop.guarded import (
     PARAMS,
     UPLINK,
@@ -132,6 +142,23 @@ class TestDhcp:
         guarded.hear("answer", 11, Arp(B, X, "0.0.0.0", operation=2).frame(mac=B))
         guarded.wait(4.0)
         assert guarded.lease(13, A, X)
+
+
+def test_a_port_that_claims_to_be_many_hosts_leaves_room_for_a_migrated_guest() -> None:
+    """Two guests ask for leases as 300 hosts that are behind the uplink."""
+    guarded = Guarded(guarded_bridge(taps=4))
+    assert guarded.lease(11, A, X)
+    guarded.wait(61.0)
+    others = [0x020000001000 + number for number in range(300)]
+    uplink = [(UPLINK, 0, mac) for mac in others]
+    guarded.do(guarded.bridge.learning.learn(uplink, guarded.now))
+    for number, mac in enumerate(others):
+        assert not guarded.hear("dhcp", 13 + number % 2, request(mac, "10.0.0.77"))
+    assert guarded.first_hop.counters["host_tests_limit"] > 0
+    assert not guarded.lease(12, A, X)
+    guarded.wait(4.0)
+    assert guarded.lease(12, A, X)
+    assert guarded.owner(X) == ("tap12", A)
 
 
 def test_the_address_of_a_router_is_not_bound(guarded: Guarded) -> None:

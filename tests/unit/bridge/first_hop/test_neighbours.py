@@ -8,8 +8,8 @@ import pytest
 
 from ofapp.bridge.effects import ForwardFrame
 from ofapp.bridge.first_hop.binding import Origin
+from ofapp.bridge.first_hop.guarded import prober
 from ofapp.bridge.first_hop.neighbours import LIFETIME, MOST_CLAIMS
-from ofapp.bridge.first_hop.on_bridge import prober
 from ofapp.bridge.ports.port import LOCAL_PORT
 from tests.support.dhcp_frames import (
     Nd,

@@ -8,15 +8,19 @@ import pytest
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, Reprogram, StateChanged
-from ofapp.bridge.first_hop.binding import BoundHost, GuardedPort, Origin, UnboundHost
+from ofapp.bridge.effects.content import BoundHost
+from ofapp.bridge.first_hop.binding import GuardedPort, Origin, UnboundHost
+from ofapp.bridge.first_hop.params import MAX_SHARING
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT
+from tests.support.dhcp_frames import dad
 from tests.unit.bridge.first_hop.guarded import (
     PARAMS,
     UPLINK,
     A,
     B,
+    Guarded,
     address,
     guarded_bridge,
     hosts,
@@ -145,3 +149,97 @@ def test_a_dry_run_lists_the_hosts_that_would_be_cut_off() -> None:
     assert bridge.first_hop.would_refuse(replace(PARAMS, ports={"tap*": learn})) == []
     bridge.set_params(PARAMS, 2.0)
     assert bridge.first_hop.would_refuse(PARAMS) == []
+
+
+# Addresses that several hosts share
+
+
+VIRTUAL = 0x00005E000107
+"""The MAC address of a virtual router (RFC 5798 7.3)."""
+
+
+def share(bridge: Bridge, port: str, mac: int, text: str = "192.0.2.1") -> list[Effect]:
+    return bridge.first_hop.add(port, 0, mac, address(text), Origin.API, 1.0, shared=True)
+
+
+def sharers(bridge: Bridge, text: str = "192.0.2.1") -> list[tuple[str, int]]:
+    found = bridge.first_hop.having(address(text).octets)
+    return sorted((each.port, each.mac) for each in found)
+
+
+@pytest.mark.parametrize("macs", [(A, B), (VIRTUAL, VIRTUAL)])
+def test_hosts_that_share_an_address_all_may_use_it(macs: tuple[int, int]) -> None:
+    bridge = guarded_bridge()
+    assert hosts(share(bridge, "tap11", macs[0])) == [
+        BoundHost(11, 0, macs[0], (FOUR,), frozenset({FOUR}))
+    ]
+    assert hosts(share(bridge, "tap12", macs[1])) == [
+        BoundHost(12, 0, macs[1], (FOUR,), frozenset({FOUR}))
+    ]
+    both = [("tap11", macs[0]), ("tap12", macs[1])]
+    assert sharers(bridge) == both
+    assert {host.port for host in bridge.desired().protocols["first_hop"]} == {11, 12}
+    effects = bridge.first_hop.remove(0, FOUR, 2.0, [both[0]])
+    assert hosts(effects) == [BoundHost(11, 0, macs[0], ())]
+    assert sharers(bridge) == both[1:]
+    share(bridge, "tap11", macs[0])
+    effects = bridge.first_hop.remove(0, FOUR, 3.0)
+    assert {host.port for host in hosts(effects)} == {11, 12}
+    assert len(bridge.first_hop) == 0
+
+
+def test_an_address_is_shared_only_if_all_of_its_hosts_share_it() -> None:
+    bridge = guarded_bridge()
+    add(bridge, "192.0.2.1")
+    with pytest.raises(InputError, match=r"bound to 02:00:00:00:00:0a on port tap11.*shared"):
+        share(bridge, "tap12", B)
+    share(bridge, "tap11", A)
+    share(bridge, "tap12", B)
+    with pytest.raises(InputError, match="remove that first"):
+        add(bridge, "192.0.2.1", "tap13", mac=0x02000000000C)
+    with pytest.raises(InputError, match="remove that first"):
+        add(bridge, "192.0.2.1", "tap12", mac=B)
+    assert sharers(bridge) == [("tap11", A), ("tap12", B)]
+
+
+def test_the_hosts_that_share_an_address_are_limited() -> None:
+    bridge = guarded_bridge()
+    for number in range(MAX_SHARING):
+        share(bridge, "tap11", A + 0x100 + number)
+    with pytest.raises(InputError, match=f"has {MAX_SHARING} hosts"):
+        share(bridge, "tap12", A)
+    share(bridge, "tap11", A + 0x100)
+    assert len(bridge.first_hop) == MAX_SHARING
+
+
+def test_a_lease_of_a_shared_address_is_refused_to_other_hosts() -> None:
+    guarded = Guarded(guarded_bridge())
+    share(guarded.bridge, "tap11", A)
+    share(guarded.bridge, "tap12", B)
+    assert guarded.lease(11, A, "192.0.2.1")
+    assert not guarded.lease(13, 0x02000000000C, "192.0.2.1")
+    assert sharers(guarded.bridge) == [("tap11", A), ("tap12", B)]
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_duplicate_address_detection_of_hosts_that_share_an_address(virtual: bool) -> None:
+    """Each passes, by the MAC address of the virtual router as well; a third host is refused."""
+    guarded = Guarded(guarded_bridge())
+    macs = (VIRTUAL, VIRTUAL) if virtual else (A, B)
+    for port, mac in zip((11, 12), macs, strict=True):
+        share(guarded.bridge, f"tap{port}", mac, "fe80::9")
+    for port, mac in (*zip((11, 12), macs, strict=True), (11, macs[0])):
+        assert guarded.hear("nd", port, dad(mac, "fe80::9").frame), port
+    for mac in (0x02000000000C, macs[0]):
+        assert not guarded.hear("nd", 13, dad(mac, "fe80::9").frame)
+    (first, *_) = guarded.first_hop.refused()
+    assert first.port == "tap13"
+
+
+def test_a_shared_binding_follows_its_port_to_another_name() -> None:
+    bridge = guarded_bridge()
+    share(bridge, "tap11", A)
+    share(bridge, "tap12", B)
+    bridge.put_port(replace(tap(11), name="tap99"), 2.0)
+    assert set(sharers(bridge)) == {("tap99", A), ("tap12", B)}
+    assert len(bridge.first_hop) == 2

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import ClosePort, Effect, SetLag
+from ofapp.bridge.effects import ClosePort, Effect
+from ofapp.bridge.effects.content import DesiredLag
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lag.aggregation import SETTLE, numbered
-from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
@@ -111,7 +111,7 @@ def test_what_was_another_port_waits_before_it_is_a_member() -> None:
     assert bridge.next_wakeup() == 10.0 + SETTLE
     assert not bridge.tick(10.0 + SETTLE - 0.1)
     effects = bridge.tick(10.0 + SETTLE)
-    assert SetLag(DesiredLag(LAG0, "layer2+3", (1, 2), (1, 2))) in effects
+    assert DesiredLag(LAG0, "layer2+3", (1, 2), (1, 2)) in effects
     assert LAG0 in bridge.desired().flooded
 
 
@@ -120,7 +120,7 @@ def test_who_leaves_is_taken_out_before_it_opens_as_a_port() -> None:
     bridge.learning.learn([(LAG0, 0, 0x02BB)], 1.0)
     effects = bridge.set_params(BridgeParams(lags={"lag0": static("eth2")}), 10.0)
     names = [type(effect).__name__ for effect in effects]
-    assert names.index("SetLag") < names.index("Barrier") < names.index("SetPortState")
+    assert names.index("DesiredLag") < names.index("Barrier") < names.index("SetPortState")
     assert ports(bridge) == {"eth1": 1, "eth3": 3, "eth4": 4, "lag0": LAG0}
     assert bridge.fdb.get(0, 0x02BB) is not None  # it is still behind the other
     bridge.set_params(BridgeParams(), 20.0)

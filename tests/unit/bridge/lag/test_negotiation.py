@@ -10,7 +10,7 @@ import pytest
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, SendFrame, SetLag, StateChanged
+from ofapp.bridge.effects import Barrier, DesiredLag, Effect, SendFrame, StateChanged
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.lacp import Actor, SendPdu
 from ofapp.bridge.lag.params import LagParams
@@ -40,7 +40,7 @@ class Lab:
         self.cables = {1: 11, 2: 12}
         self.effects: list[Effect] = []
         for port in self.cables.values():
-            self._partner(self.partner.add(port, port, Link(True), self.now))
+            self.partner_does(self.partner.add(port, port, Link(True), self.now))
 
     def plug(self, *ports: Port) -> None:
         """The switch connects, with these ports and LOCAL."""
@@ -53,9 +53,11 @@ class Lab:
         for effect in effects:
             if isinstance(effect, SendFrame):
                 for port in effect.ports & self.cables.keys():
-                    self._partner(self.partner.receive(self.cables[port], effect.frame, self.now))
+                    self.partner_does(
+                        self.partner.receive(self.cables[port], effect.frame, self.now)
+                    )
 
-    def _partner(self, effects: list[Any]) -> None:
+    def partner_does(self, effects: list[Any]) -> None:
         back = {there: here for here, there in self.cables.items()}
         for effect in effects:
             if isinstance(effect, SendPdu) and effect.port in back:
@@ -71,7 +73,7 @@ class Lab:
             if due >= end:
                 return
             self.apply(self.bridge.tick(self.now))
-            self._partner(self.partner.tick(self.now))
+            self.partner_does(self.partner.tick(self.now))
 
     @property
     def status(self) -> LagStatus:
@@ -127,7 +129,7 @@ def test_a_member_that_collects_is_in_the_datapath_before_its_partner_hears_of_i
     lab.run(5)
     opened = False
     for number, effect in enumerate(lab.effects):
-        if isinstance(effect, SetLag) and effect.lag.collecting:
+        if isinstance(effect, DesiredLag) and effect.collecting:
             opened = True
             rest = lab.effects[number + 1 :]
             sent = next(
@@ -201,7 +203,7 @@ def test_what_was_said_last_can_be_said_again_while_nothing_runs() -> None:
     for _ in range(20):
         lab.now += 0.5
         lab.apply([*lab.bridge.lags.last_frames()])
-        lab._partner(lab.partner.tick(lab.now))
+        lab.partner_does(lab.partner.tick(lab.now))
     assert not [member for member in lab.partner.status().members if member.flaps]
     assert all(all(does) for does in lab.partner.members.values())
 
@@ -289,8 +291,8 @@ def test_one_that_returns_does_not_wait_to_become_an_edge() -> None:
     lab.apply(lab.bridge.set_params(changed, lab.now))
     assert lab.used == []
     assert edges_after(3)
-    other = replace(lab.partner._core.params, system_priority=7)
-    lab._partner(lab.partner.set_params(other, lab.now))
+    other = replace(LagParams(("n1", "n2"), rate="fast"), system_priority=7)
+    lab.partner_does(lab.partner.set_params(other, lab.now))
     assert lab.used == []
     assert not edges_after(3)
     assert edges_after(4)
@@ -360,8 +362,8 @@ def test_a_member_that_was_another_port_a_moment_ago_does_not_hear_yet() -> None
     lab.run(5)
     lab.apply(lab.bridge.set_params(BridgeParams(lags={"lag0": SPOKEN}), lab.now))
     for port in (11, 12):
-        lab._partner(lab.partner.set_link(port, Link(False), lab.now))
-        lab._partner(lab.partner.set_link(port, Link(True), lab.now))
+        lab.partner_does(lab.partner.set_link(port, Link(False), lab.now))
+        lab.partner_does(lab.partner.set_link(port, Link(True), lab.now))
     lab.run(20)
     (status,) = lab.bridge.lags.status(lab.now)
     assert [member.state for member in status.members] == ["distributing"] * 2

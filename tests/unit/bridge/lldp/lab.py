@@ -50,7 +50,7 @@ class Lab:
     ):
         """agents: of each bridge's controller, where they have not all the same one."""
         self.now = 0.0
-        self.shared = SharedState(agents=OwnAgents(b"secret"))
+        self.shared = SharedState(OwnAgents(b"secret"))
         self.far = {a: b for one, other in cables for a, b in ((one, other), (other, one))}
         self.sent: list[tuple[float, End, bytes]] = []
         self.events: list[Event] = []
@@ -58,7 +58,7 @@ class Lab:
         self.bridges: dict[int, Bridge] = {}
         settings = Params(lldp=BridgeParams(), **params)  # type: ignore[arg-type]
         for number in range(1, count + 1):
-            own = SharedState(agents=agents[number - 1]) if agents else self.shared
+            own = SharedState(agents[number - 1]) if agents else self.shared
             bridge = Bridge(number, settings, own)
             self.bridges[number] = bridge
             self.carry(number, bridge.set_ports(ports_of(number), 0.0))

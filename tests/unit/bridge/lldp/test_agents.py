@@ -341,7 +341,7 @@ def test_an_old_frame_of_another_member_proves_nothing() -> None:
 
 def test_another_controllers_bridge_is_a_neighbour_and_no_forger() -> None:
     ours, theirs = Lab(1), Lab(1)
-    theirs.shared.agents._key, theirs.shared.agents._number = b"other", b"otherkey"
+    theirs.shared.of(OwnAgents)._key, theirs.shared.of(OwnAgents)._number = b"other", b"otherkey"
     theirs.until(40.0)
     frame = theirs.sent[-1][2]
     ours.hear((1, 1), frame)

@@ -8,13 +8,13 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from ofapp.api.base import PAGE, BridgePath, Input, PageSize, PortRef, PortText, Vid
 from ofapp.bridge.multicast import parse, parse_group
-from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.multicast.permanent_entries import (
     MAX_EXCLUDED,
     PROTOCOLS,
     check_addresses,
     protocol,
 )
+from ofapp.bridge.packet.address import is_host
 from ofapp.bridge.params.patterns import GROUP4, HOST4, ipv6_pattern
 
 EntryType = Literal["temp", "permanent"]

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from flask import Response
 
-from ofapp.api.answers import answer, listing, plain
 from ofapp.api.base import BridgePath, Flushed
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
 from ofapp.api.openapi import APIBlueprint, Tag
@@ -28,11 +27,12 @@ from ofapp.api.resources.bridge.mdb.models import (
     MdbPath,
     MdbRemoval,
 )
+from ofapp.api.responses import answer, listing, plain
 from ofapp.api.roles import operator, viewer
-from ofapp.bridge.answers import has_permanent, permanent_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import MemberInfo, Snapshot, parse_group, text
 from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry
+from ofapp.bridge.queries import has_permanent, permanent_entries
 from ofapp.controller.network import Network
 
 NAME = "mdb"
@@ -101,7 +101,7 @@ def blueprint(network: Network) -> APIBlueprint:
     def delete(path: MdbPath, query: MdbRemoval) -> Response:
         """Remove a permanent entry, and what hosts have reported, until they report again.
 
-        The port may be away, and is then given by its name.  503, 507: as for PUT.
+        The port may be absent, and is then given by its name.  503, 507: as for PUT.
         """
         bridge = find_bridge(network, path.dpid)
         port = known_port(bridge, path.port)
@@ -232,7 +232,7 @@ _SIZE = 42  # at least, and in threes: no padding in base64
 class Row(NamedTuple):
     """member: reported membership; None for a permanent entry, for all sources not in `exclude`.
 
-    number None: the port is away.  proto: origin of the entry; kernel if hosts reported it.
+    number None: the port is absent.  proto: origin of the entry; kernel if hosts reported it.
     """
 
     vlan: int

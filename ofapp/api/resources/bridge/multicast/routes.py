@@ -8,10 +8,9 @@ from typing import Any
 
 from flask import Response
 
-from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, NoQuery, PortPath, PortRef, filled
 from ofapp.api.changes import make_change
-from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.lookup import bridge_and_port, by_number, find_bridge, port_ref
 from ofapp.api.openapi import APIBlueprint, Tag
 from ofapp.api.problems import CHANGE, UNSAVED, documented, field_problem, resource
 from ofapp.api.resources.bridge.multicast.models import (
@@ -30,8 +29,8 @@ from ofapp.api.resources.bridge.multicast.models import (
     RouterPort,
     TopologyChanges,
 )
+from ofapp.api.responses import answer, long
 from ofapp.api.roles import operator, viewer
-from ofapp.bridge.answers import snooping_counts, unregistered, vlan_snooping
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import (
     Family,
@@ -42,6 +41,7 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.ports.port import Port
+from ofapp.bridge.queries import snooping_counts, unregistered, vlan_snooping
 from ofapp.config.multicast import (
     MulticastBridge,
     MulticastPort,
@@ -71,8 +71,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return done(bridge)
 
     def set_port(path: PortPath, values: Callable[[MulticastPort], Mapping[str, Any]]) -> Response:
-        bridge = find_bridge(network, path.dpid)
-        port = find_port(bridge, path.port)
+        bridge, port = bridge_and_port(network, path)
         settings = network.running.port(bridge, port).multicast
         make_change(network.changes.settings.change_port, bridge, port, values(settings), MULTICAST)
         return answer(next(port_views(network, bridge, [port])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-from ofapp.bridge.first_hop.binding import BoundAddress
+from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.first_hop.dhcp.snooping import DhcpSnooping
 from ofapp.bridge.first_hop.dhcp.verdict import Cause, Leased, Verdict
 from ofapp.bridge.ports.port import Port

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ofapp.bridge.desired import DesiredPort
 from ofapp.openflow.model.flow import Match
-from ofapp.openflow.model.trap import Place, Trap, TrapRule
+from ofapp.openflow.model.trap import Trap, TrapPort, TrapRule
 
-NUMBER, FRAMES = 5, Match("eth_type", 0x88B6)
+NUMBER, FRAMES = 6, Match("eth_type", 0x88B6)
 
 
-def _where_enabled(port: DesiredPort) -> Place | None:
-    return Place(port.number) if port.wanted("beacon") else None
+def _where_enabled(port: DesiredPort) -> TrapPort | None:
+    return TrapPort(port.number) if port.wanted("beacon") else None
 
 
 BEACON = Trap(

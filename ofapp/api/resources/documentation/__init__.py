@@ -1,0 +1,1 @@
+"""The documentation: the guide, and the description of the API."""

@@ -1,0 +1,1 @@
+"""Resources about what is behind edge ports."""

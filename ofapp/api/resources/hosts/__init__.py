@@ -1,0 +1,1 @@
+"""Hosts: the list of them, the search, and vendors of network cards."""

@@ -1,0 +1,1 @@
+"""/v1/what-if: predictions by a copy of the network."""

@@ -1,1 +1,0 @@
-"""Ways of frames through a graph: next hops of unicast frames, and trees for all others."""

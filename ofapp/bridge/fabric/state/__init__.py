@@ -1,0 +1,1 @@
+"""What is known of a fabric and its members, and what each member is to hold of its bridge."""

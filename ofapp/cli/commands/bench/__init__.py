@@ -1,0 +1,1 @@
+"""ofapp bench: how fast a bridge is, beside what it replaces."""

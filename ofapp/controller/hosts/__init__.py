@@ -1,0 +1,1 @@
+"""Hosts of the network: labels, and when they were seen."""

@@ -1,0 +1,1 @@
+"""Cables between the bridges of a controller: remembered, stored, and missed."""
