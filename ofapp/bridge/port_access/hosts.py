@@ -126,6 +126,8 @@ class Hosts:
     ) -> list[Effect]:
         """Apply a host's new grant, or that it has none any more.  before: its former grant."""
         number, grant, effects = port.port.number, session.grant, list[Effect]()
+        if before is not None and (grant is None or not grant.by_server):
+            port.note_end(session.mac, self._timers.seen)
         if grant is None:
             return [*self._close(port, session.mac), StateChanged(NAME)]
         if before is None:
@@ -169,7 +171,7 @@ class Hosts:
         if grant is None:
             return []
         if why in (LOGGED_OFF, MOVED):
-            port.note_end(self._timers.seen)
+            port.note_end(session.mac, self._timers.seen)
         effects = self._close(port, session.mac)
         session.grant = None
         effects += self._servers.account(port, session, cause_of(why))
@@ -180,7 +182,7 @@ class Hosts:
         grant = session.grant
         assert grant is not None
         port.count("ended")
-        port.note_end(self._timers.seen)
+        port.note_end(session.mac, self._timers.seen)
         session.grant, session.followed = None, (None, session.phase)
         effects = self._servers.account(port, session, cause_of(OTHER_USER))
         session.ident = self._servers.new_ident()

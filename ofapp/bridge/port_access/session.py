@@ -172,7 +172,7 @@ class Session:
     def _start(self, now: float, count: Callable[[str], None]) -> list[Do]:
         early = self.started is not None and now < self.started + START_INTERVAL
         often = self.grant is not None and self.starts >= MOST_STARTS
-        if self.phase is Phase.HELD:
+        if self.phase is Phase.HELD or self._is_quiet:
             count("start_while_held")
             return []
         if early or often:
@@ -181,6 +181,14 @@ class Session:
         self.started = now
         self.starts += 1
         return self._run("dot1x", now)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Whether its quiet period passes in the VLAN of refused hosts, after 802.1X."""
+        if self.phase is not Phase.AUTHORISED or self.grant is None:
+            return False
+        by_eap = any(method == "dot1x" for method, _, _ in self.refused)
+        return by_eap and self.grant.method == "auth_fail"
 
     def answered(self, answer: Answer, rights: Rights, now: float) -> list[Do]:
         """Handle the server's answer.  rights: those that it gives."""
