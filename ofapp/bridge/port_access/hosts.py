@@ -223,7 +223,7 @@ class Hosts:
 
 
 def _about(session: Session, **more: object) -> dict[str, object]:
-    return {"mac": format_mac(session.mac), "user": shown(session.user)} | more
+    return {"mac": format_mac(session.mac), "user": shown(session.account)} | more
 
 
 def _authorised(port: ControlledPort, session: Session, grant: Grant) -> Event:
@@ -243,7 +243,7 @@ def _refused(port: ControlledPort, session: Session) -> Event:
 
 
 def _ended(port: ControlledPort, session: Session, grant: Grant, why: str) -> Event:
-    user = session.granted_user if grant.by_server else session.user
+    user = session.account_user if grant.by_server else session.user
     host = shown_name(session, grant.method, user)
     text = (PortNumber(port.port.number), f": {host} is not authorised any more: {why}")
     about = {"user": shown(user), "method": grant.method, "why": why}

@@ -63,6 +63,7 @@ class Session:
 
     ident: for accounting and display; user: its identity, in MAC authentication its address.
     granted_user: the identity that a server has authorised last; a host may claim another one.
+    account_user: the name of its user for accounting and operators; empty before it is authorised.
     due: when it next acts by itself; asked: number of the question that waits for its answer.
     ends: when its Session-Timeout ends its grant, also while it is authenticated again; or None.
     left: methods to try when the present one fails.
@@ -83,6 +84,7 @@ class Session:
     grant: Grant | None = None
     user: bytes = b""
     granted_user: bytes = b""
+    account_user: bytes = b""
     due: float | None = None
     ends: float | None = None
     asked: int | None = None
@@ -114,7 +116,12 @@ class Session:
     @property
     def account(self) -> bytes:
         """The user of its grant by a server; without one the identity that it claims."""
-        return self.granted_user if self.by_server else self.user
+        return self.account_user if self.by_server else self.user
+
+    def user_by(self, answer: Answer) -> bytes:
+        """The user's name for accounting with that acceptance (RFC 2865 5.1)."""
+        same = self.user == self.granted_user
+        return answer.user or (self.account_user if same else self.user)
 
     @property
     def acts(self) -> float | None:
@@ -199,7 +206,7 @@ class Session:
                 return self._request(answer.eap, Phase.HOST, now)
             case "accept":
                 self.why, self.message, self.refused = "", answer.message, ()
-                self.granted_user = self.user
+                self.account_user, self.granted_user = self.user_by(answer), self.user
                 self._grant(Grant(self.method, rights), self.params.reauth_period or None, now)
                 self._limit(answer, now)
                 self.classes = answer.classes

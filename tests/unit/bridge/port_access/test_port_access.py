@@ -972,6 +972,36 @@ def test_a_host_that_is_authenticated_again_as_another_user_has_another_session(
     assert (stop.status, stop.user, stop.seconds, stop.ident) == (2, b"bob", 10, reports[2].ident)
 
 
+def test_accounting_has_the_name_that_the_server_gives_the_user() -> None:
+    """RFC 2865 5.1; by EAP-PEAP and EAP-TTLS the bridge hears the outer identity alone."""
+    accounting = replace(AccessParams(servers="192.0.2.1"), accounting=True)
+    of = replace(params(), port_access=accounting)
+    site, outer = Site(of), b"anonymous@example.org"
+    site.login(user=outer, answer=replace(ACCEPT, user=b"alice"))
+    assert site.events[-1].data["user"] == "alice"
+    site.wait(2.0)
+    site.login(user=outer)  # the server says nothing: the same user
+    assert site.asked[-1].user == outer, "the server needs the identity of EAP (RFC 3579 2.1)"
+    assert site.bridge.port_access.matching(SessionFilter(user=b"alice")) == [("eth1", ALICE)]
+    assert site.bridge.port_access.matching(SessionFilter(user=outer)) == []
+    after = Site(of, ports=0)
+    after.bridge.port_access.restore({**site.bridge.port_access.dump(), "passed": 1.0})
+    after.done(after.bridge.set_ports([port(1)], 0.0))
+    after.done(after.bridge.go_on(0.0))
+    (host,) = after.bridge.port_access.hosts(0.0)
+    assert host.user == "alice"
+    after.wait(2.0)
+    after.login(user=outer, answer=replace(ACCEPT, user=b"bob"))
+    after.hear(ALICE, eapol.LOGOFF)
+    reports = [*site.effects, *after.effects]
+    assert [(each.status, each.user) for each in reports if isinstance(each, AccountSession)] == [
+        *((1, b"alice"), (2, b"alice")),
+        *((1, b"bob"), (2, b"bob")),
+    ]
+    ended = [each.data["user"] for each in after.events if each.kind == "port_access.ended"]
+    assert ended == ["alice", "bob"]
+
+
 def test_a_host_that_is_authenticated_again_as_the_same_user_goes_on() -> None:
     accounting = replace(AccessParams(servers="192.0.2.1"), accounting=True)
     site = Site(replace(params(), port_access=accounting))
