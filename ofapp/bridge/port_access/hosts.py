@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ofapp.bridge.effects import (
@@ -52,6 +53,7 @@ class Hosts:
         self._timers = timers
         self._servers = servers
         self._waiting: list[Effect] = []
+        self._homes: defaultdict[int, list[ControlledPort]] = defaultdict(list)
         self.ports = ports
 
     # Ports
@@ -66,7 +68,7 @@ class Hosts:
         controlled = self.ports[port.number] = ControlledPort(port, params)
         for session in sessions:
             session.params, session.followed = params, (session.grant, session.phase)
-            controlled.sessions[session.mac] = session
+            self.add(controlled, session)
             self._timers.wake(session.acts, (port.number, session.mac))
             if session.accounted:
                 self._servers.report_later(controlled, session)
@@ -97,6 +99,11 @@ class Hosts:
             self._timers.wake(at, (port.port.number, 0))
 
     # Hosts
+
+    def add(self, port: ControlledPort, session: Session) -> None:
+        """Add a host to a port."""
+        port.sessions[session.mac] = session
+        self._homes[session.mac].append(port)
 
     def follow(self, port: ControlledPort, session: Session, done: Sequence[Do]) -> list[Effect]:
         """Carry out what a session wants, after its port has followed its grant."""
@@ -155,8 +162,8 @@ class Hosts:
         A fallback ends no session that a server has authorised: any host gets a fallback with the
         MAC address of another host.
         """
-        ports = (other for other in self.ports.values() if other is not port)
-        found = [(each, there) for each in ports if (there := each.sessions.get(session.mac))]
+        homes = self._homes[session.mac]
+        found = [(each, each.sessions[session.mac]) for each in homes if each is not port]
         return [each for each in found if grant.by_server or not each[1].by_server]
 
     def forget(
@@ -165,6 +172,9 @@ class Hosts:
         """Remove a host from its port.  grant: its last one, if it has none any more."""
         grant = grant or session.grant
         del port.sessions[session.mac]
+        self._homes[session.mac].remove(port)
+        if not self._homes[session.mac]:
+            del self._homes[session.mac]
         port.waiting.pop(session.mac, None)
         if not port.sessions:
             self.request_soon(port, self._timers.seen + port.params.tx_period)
@@ -218,7 +228,8 @@ class Hosts:
 
     def renew(self) -> list[Effect]:
         """Apply what hosts bring now; frames that waited for it follow."""
-        self._timers.renewal, waiting, self._waiting = None, self._waiting, []
+        self._timers.renewed()
+        waiting, self._waiting = self._waiting, []
         return [RenewPolicies(), *waiting]
 
 

@@ -105,7 +105,7 @@ class Frames:
                 FULL.event((*text, f", and refuses {format_mac(mac)}"), port.port.number, data)
             ]
         session = Session(mac, self._servers.new_ident(), port.params, at)
-        port.sessions[mac] = session
+        self._hosts.add(port, session)
         return session, []
 
 

@@ -27,6 +27,7 @@ from ofapp.bridge.port_access.port import (
 )
 from ofapp.bridge.port_access.servers import MOST_QUESTIONS
 from ofapp.bridge.port_access.status import SessionFilter
+from ofapp.bridge.port_access.timers import RENEWAL
 from ofapp.bridge.ports.vlan import access
 from tests.unit.bridge.port_access.controlled import (
     ACCEPT,
@@ -399,6 +400,25 @@ def test_vlans_of_many_hosts_are_one_change_of_the_bridge() -> None:
     site.wait(1.0)
     assert site.effects.count(Reprogram()) == 1
     assert all(site.bridge.desired_port(each).vlans == access(20) for each in range(1, 10))
+
+
+def test_vlans_of_hosts_that_come_one_after_the_other_are_few_changes_of_a_large_bridge() -> None:
+    """Each change of the whole takes a quarter of a second with a thousand ports."""
+    of = params(vlan=10, authentication="mab")
+    site = Site(replace(of, ports={"eth*": of.ports["eth?"]}), ports=1000)
+    site.effects.clear()
+    for number in range(11, 511):
+        site.first_frame(ALICE + number, number)
+        site.answer(replace(ACCEPT, vlan="20"))
+        site.wait(0.01)
+    assert 4 <= site.effects.count(Reprogram()) <= 6
+    site.wait(1.0)
+    assert site.bridge.desired_port(510).vlans == access(20)
+    site.wait(10.0)
+    site.first_frame(ALICE, 600)
+    site.answer(replace(ACCEPT, vlan="20"))
+    site.wait(RENEWAL)
+    assert site.admits(600) == ONLY_ALICE, "a host that comes alone does not wait for that"
 
 
 def test_a_port_cannot_take_more_than_its_hosts() -> None:
