@@ -175,7 +175,9 @@ def merge_problems(answers: Answers, claimed: Claimed) -> dict[str, Any]:
         if problem["datapath_id"] is None or claimed(problem["datapath_id"]) in (None, member)
     ]
     problems.sort(key=lambda one: (-Severity(one["severity"]).rank, one["since"], one["id"]))
-    return {"problems": problems, "left_out": sum(one["left_out"] for one in answers.values())}
+    counts = ("left_out", "unconfirmed")
+    summed = {name: sum(one.get(name, 0) for one in answers.values()) for name in counts}
+    return {"problems": problems, **summed}
 
 
 def merge_loads(answers: Answers, claimed: Claimed) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class ProblemList(BaseModel):
 
     problems: list[NetworkProblem]
     left_out: int = Field(description="further problems, of kinds with very many on one bridge")
+    unconfirmed: int = Field(description="errors that are listed if they last some seconds more")
     silent: SilentMembers = []
 
 
@@ -185,7 +186,7 @@ def _listed(listing: Listing, query: ProblemFilter) -> ProblemList:
         for each in listing.problems
         if each.kind.severity.rank >= least and (query.acknowledged or each.acknowledged is None)
     ]
-    return ProblemList(problems=shown, left_out=listing.left_out)
+    return ProblemList(problems=shown, left_out=listing.left_out, unconfirmed=listing.unconfirmed)
 
 
 def problem_view(problem: Standing) -> NetworkProblem:

@@ -34,8 +34,9 @@ def replay(file: Annotated[Path, _FILE]) -> None:
     """Run a recording through the bridge again, and report the first difference.
 
     No controller or switch is needed. Without a difference this version decides as the one that
-    made the recording. Lines after a gap can be read, but not replayed. Exit status: 0 without a
-    difference, 1 with one.
+    made the recording. Lines after a gap can be read, but not replayed.
+
+    Exit status: 0 without a difference, 1 with a difference, 2 if the command fails.
     """
     from ofapp import recording
 

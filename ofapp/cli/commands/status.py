@@ -9,6 +9,7 @@ import typer
 from ofapp.cli.arguments import WatchOption
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
 from ofapp.cli.commands.bridges import state
+from ofapp.cli.commands.problems import none_listed
 from ofapp.cli.commands.top import lateness, taken
 from ofapp.cli.output import age, local_time, repeat, say, severity_colour, show_table
 
@@ -25,7 +26,7 @@ def _show(client: Client) -> None:
     version = client.get("/v1/version")
     answer = client.get("/v1/problems", {"acknowledged": "false"})
     report_silent(answer)
-    _problems(answer["problems"])
+    _problems(answer["problems"], answer["unconfirmed"])
     say()
     bridges = client.bridges()
     trees = {one["datapath_id"]: one for one in client.get("/v1/topology")["bridges"]}
@@ -45,9 +46,10 @@ def _show(client: Client) -> None:
     say("; ".join(said))
 
 
-def _problems(listed: list[Json]) -> None:
+def _problems(listed: list[Json], unconfirmed: int) -> None:
     if not listed:
-        say("No problems.", bold=True, colour=typer.colors.GREEN)
+        colour = None if unconfirmed else typer.colors.GREEN
+        say(none_listed(unconfirmed), bold=True, colour=colour)
         return
     counts = {
         severity: sum(one["severity"] == severity for one in listed)

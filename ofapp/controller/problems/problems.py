@@ -16,7 +16,7 @@ from hashlib import blake2s
 from socket import gethostname
 from typing import NamedTuple, Protocol
 
-from ofapp.bridge.event import Severity
+from ofapp.bridge.event import ERROR, Severity
 from ofapp.bridge.problem import ProblemKind
 from ofapp.common import hub
 from ofapp.common.printable import printable
@@ -61,10 +61,14 @@ class Standing:
 
 
 class Listing(NamedTuple):
-    """The problems that are listed, the worst first; left_out: problems beyond `OF_KIND`."""
+    """The problems that are listed, the worst first; left_out: problems beyond `OF_KIND`.
+
+    unconfirmed: errors that have not lasted for the delay of their kind yet.
+    """
 
     problems: tuple[Standing, ...]
     left_out: int
+    unconfirmed: int = 0
 
 
 class Source(Protocol):
@@ -147,7 +151,9 @@ class Problems:
             if counts[standing.kind.name, standing.bridge] <= OF_KIND:
                 listed.append(standing)
         listed.sort(key=lambda each: (-each.kind.severity.rank, -each.since, each.id))
-        listing = Listing(tuple(listed), len(lasting) - len(listed))
+        young = (each.problem for id_, each in found.items() if id_ not in lasting)
+        errors = sum(problem.of.severity is ERROR for problem in young)
+        listing = Listing(tuple(listed), len(lasting) - len(listed), errors)
         if listing != self.listing:
             self._show(listing)
 
