@@ -1,7 +1,5 @@
 """Names of devices and tests on the command line; separate so that `ofapp --help` is quick."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

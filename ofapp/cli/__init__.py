@@ -5,8 +5,6 @@ is `ofapp run`, the controller itself.  Commands that set parameters import thei
 the core when they run.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -1,7 +1,5 @@
 """Groups of commands."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -3,8 +3,6 @@
 Not rich's tables: those take ten seconds for a hundred thousand rows.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 typer prints them in a frame that wraps them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Each check gives (path within the bridge, the error); all of them run.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 

@@ -6,8 +6,6 @@ out may end everything that a session has started (KillUserProcesses).  After a 
 runs `ofapp deploy recover` in its place.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

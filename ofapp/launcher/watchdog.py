@@ -11,8 +11,6 @@ without a library.
 Nothing happens without a supervisor, as in a terminal.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import logging

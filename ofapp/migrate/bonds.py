@@ -1,7 +1,5 @@
 """A bond of the Linux kernel as an aggregation of ofapp."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

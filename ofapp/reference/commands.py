@@ -1,7 +1,5 @@
 """The commands of `ofapp`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

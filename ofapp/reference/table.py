@@ -1,7 +1,5 @@
 """Markdown that the generated pages have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 

@@ -4,8 +4,6 @@ The answer of a bridge's owner counts; what others still know of the bridge is l
 function takes the answers by member, and a function that finds the owner of a datapath id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 

@@ -3,8 +3,6 @@
 WSGI has the path decoded, where both are one.  So `%2F` is another character until it is routed.
 """
 
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote
 

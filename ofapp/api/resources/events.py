@@ -1,7 +1,5 @@
 """/v1/events: the event log, and a stream of new events (server-sent events, HTML 9.2)."""
 
-from __future__ import annotations
-
 import calendar
 import re
 import time

@@ -1,7 +1,5 @@
 """Traffic over time: a day of each port, and the busiest ports of the last hour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from flask import Response

@@ -3,8 +3,6 @@
 `ofapp.api.problems` is something else: errors of requests.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from flask import Response

@@ -1,7 +1,5 @@
 """ofapp acl: access lists and their counters."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

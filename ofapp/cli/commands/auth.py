@@ -1,7 +1,5 @@
 """ofapp auth: who is authorised on controlled ports, and why others are not."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """ofapp events: show and follow events, and explain their kinds."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """ofapp fdb: show and change forwarding databases."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """ofapp lag: aggregations and their members."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """ofapp problems: what is wrong now, and what to do about it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

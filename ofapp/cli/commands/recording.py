@@ -1,7 +1,5 @@
 """ofapp record and ofapp replay: what the bridges of a controller got and did, and once more."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from pathlib import Path

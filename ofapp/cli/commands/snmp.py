@@ -1,7 +1,5 @@
 """ofapp snmp: the SNMP subagent."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Annotated

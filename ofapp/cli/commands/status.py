@@ -1,7 +1,5 @@
 """ofapp status: the network on one screen."""
 
-from __future__ import annotations
-
 import time
 
 import typer

@@ -1,7 +1,5 @@
 """ofapp stp: show, configure and trace spanning tree."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Roles of callers; each role includes the rights of those below it."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

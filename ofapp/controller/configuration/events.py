@@ -1,7 +1,5 @@
 """Events of the configuration."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 CONFIG_RELOADED = EventKind(

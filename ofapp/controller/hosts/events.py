@@ -1,7 +1,5 @@
 """Events of the hosts that are remembered."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import WARNING, EventKind
 
 HOSTS_LIMIT = EventKind(

@@ -5,8 +5,6 @@ has an id that depends on its kind and its object alone, so it is the same probl
 of the controller.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping

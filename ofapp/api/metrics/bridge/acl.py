@@ -1,7 +1,5 @@
 """Access lists for Prometheus, as of the last statistics of each switch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from prometheus_client.core import Metric

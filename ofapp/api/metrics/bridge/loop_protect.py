@@ -1,7 +1,5 @@
 """Loop protection for Prometheus."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 What it keeps of hosts is in `bindings`.
 """
 
-from __future__ import annotations
-
 import time
 
 from pydantic import BaseModel, Field

@@ -14,8 +14,6 @@ It continues from the last reported revision.  If etcd has compacted that, it st
 existing records, and marks them as such (`whole`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

@@ -1,7 +1,5 @@
 """Requests about the hosts of controlled ports."""
 
-from __future__ import annotations
-
 import time
 
 from ofapp.bridge.bridge import Bridge
