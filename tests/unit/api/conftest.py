@@ -1,7 +1,5 @@
 """What the API's tests work on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

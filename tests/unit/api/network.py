@@ -1,7 +1,5 @@
 """Networks without switches, as far as the API is concerned."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """Events, listed and streamed."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import logging

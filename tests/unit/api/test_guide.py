@@ -1,7 +1,5 @@
 """/guide/: the documentation, for all who reach the API."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether the controller works, as orchestrators and scripts ask."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """/lab/: the laboratory, where it was built."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

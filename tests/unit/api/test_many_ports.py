@@ -1,7 +1,5 @@
 """A bridge of thousands of ports is listed in portions: hellos of all others wait for no answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.common import hub

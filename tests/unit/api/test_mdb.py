@@ -1,7 +1,5 @@
 """Multicast entries: what is listed, permanent entries."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from types import SimpleNamespace

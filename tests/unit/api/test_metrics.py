@@ -1,7 +1,5 @@
 """Prometheus' view agrees with the API's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path

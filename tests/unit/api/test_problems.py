@@ -1,7 +1,5 @@
 """Every error in a request is reported as a problem (RFC 9457)."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers that several requests share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests on the wire: what is read, in pieces of any size, and what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 

@@ -1,7 +1,5 @@
 """All settings of a bridge in one request."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

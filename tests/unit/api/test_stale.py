@@ -1,7 +1,5 @@
 """A member of a cluster that etcd does not answer says so, and takes no credentials."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spanning tree, seen and administered."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Benchmarks that need no switch run."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench import plan

@@ -1,7 +1,5 @@
 """Medians, spreads, ratios and percentiles."""
 
-from __future__ import annotations
-
 from statistics import median
 
 import pytest

@@ -1,7 +1,5 @@
 """From perf's output to the cost of a frame by part, and the report of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The other commands, and what every command has in common."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """ofapp fdb."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """ofapp record and ofapp replay."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """ofapp stp."""
 
-from __future__ import annotations
-
 import json
 import select
 import subprocess

@@ -1,7 +1,5 @@
 """ofapp support, as its user meets it."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path

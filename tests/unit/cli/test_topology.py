@@ -1,7 +1,5 @@
 """ofapp topology."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

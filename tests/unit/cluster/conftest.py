@@ -1,7 +1,5 @@
 """One etcd for all of these tests; each has separate keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

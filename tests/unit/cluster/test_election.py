@@ -1,7 +1,5 @@
 """When a member claims a switch that has no owner."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

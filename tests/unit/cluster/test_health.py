@@ -1,7 +1,5 @@
 """What people are reported etcd itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.bridge.event import Event

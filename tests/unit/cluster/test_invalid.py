@@ -1,7 +1,5 @@
 """Keys below the cluster's prefix that are invalid: reported, passed over, and forgotten."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.event import Event

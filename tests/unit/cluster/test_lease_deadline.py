@@ -1,7 +1,5 @@
 """A lease by one's own clock."""
 
-from __future__ import annotations
-
 import time
 
 from ofapp.controller.cluster.election.lease_deadline import CAUTION, LeaseDeadline, clock

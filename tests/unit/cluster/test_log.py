@@ -1,7 +1,5 @@
 """How much a member writes to its log while etcd does not answer."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """Claims of switches, and how they go from member to member."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.event import Event

@@ -1,7 +1,5 @@
 """One process goes by a member's name: another one reports it, and takes nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.event import Event

@@ -1,7 +1,5 @@
 """Priorities of ports in the file."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.config import parse_config

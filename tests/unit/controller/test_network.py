@@ -1,7 +1,5 @@
 """Connections: which may speak for a datapath id, and what is forgotten for others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

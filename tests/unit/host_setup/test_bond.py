@@ -1,7 +1,5 @@
 """Two NICs at once: one aggregation, which the controller has before a NIC is plugged in."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

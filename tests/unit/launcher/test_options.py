@@ -1,7 +1,5 @@
 """The default place of the configuration file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

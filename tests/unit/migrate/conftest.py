@@ -1,7 +1,5 @@
 """`ofapp import` as its user meets it: the command, its file, and what it reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

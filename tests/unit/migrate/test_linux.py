@@ -1,7 +1,5 @@
 """Linux bridges, by JSON in the form of iproute2 6.1 (`ip -j -d link`, `bridge -j`)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

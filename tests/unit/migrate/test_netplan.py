@@ -1,7 +1,5 @@
 """netplan's YAML; the sample passes `netplan generate` of netplan 0.106."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

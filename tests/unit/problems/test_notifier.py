@@ -1,7 +1,5 @@
 """Notifications: which are sent, what they say, how many wait.  Requests are in vswitchd."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
