@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -14,11 +15,12 @@ class Deadlines(Generic[K]):
 
     def __init__(self) -> None:
         self._due: dict[K, float] = {}
-        self._heap: list[tuple[float, int, K]] = []  # with outdated ones
+        self._heap: list[tuple[float, int, K]] = []  # with outdated entries
         self._pushed = 0
 
     def __len__(self) -> int:
-        return len(self._due)
+        """Number of entries, with outdated ones."""
+        return len(self._heap)
 
     def __contains__(self, key: K) -> bool:
         return key in self._due
@@ -34,6 +36,11 @@ class Deadlines(Generic[K]):
             if len(self._heap) > 2 * len(self._due) + 64:
                 self._heap = [each for each in self._heap if self._due.get(each[2]) == each[0]]
                 heapify(self._heap)
+
+    def advance(self, key: K, when: float) -> None:
+        """Set a key's deadline, unless it has an earlier one."""
+        if when < self._due.get(key, inf):
+            self.set(key, when)
 
     def next(self) -> float | None:
         """The earliest deadline."""

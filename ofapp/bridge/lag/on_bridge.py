@@ -34,6 +34,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.problem import Problem
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
+from ofapp.common.deadlines import Deadlines
 from ofapp.common.portions import AT_ONCE, Portions
 
 
@@ -53,12 +54,12 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         self.numbers: frozenset[int] = frozenset()
         # LACP's until the bridge has a LOCAL port, whose address is used then.
         self._address = state.datapath_id & MAC_MASK
-        self._wake: float | None = None  # of actors, in their time
+        self._wakes = Deadlines[str]()  # of actors, in their time
+        self._opens = Deadlines[str]()  # of members
         self.left_out: dict[int, Port] = {}
         self._lags: dict[str, Aggregation] = {}
         self._home: dict[str, Aggregation] = {}  # of members, by their names
         self._of: dict[int, Aggregation] = {}  # of present ones, by their numbers
-        self._due: float | None = None
         self._set(state.params.lags)
 
     def __bool__(self) -> bool:
@@ -181,6 +182,8 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         before, changes = dict(self._of), Changes()
         self._set(params)
         for removed in (lag for name, lag in old.items() if name not in self._lags):
+            self._wakes.set(removed.name, None)
+            self._opens.set(removed.name, None)
             changes.about.append(removed.nothing())
             changes.gone.append(removed.number)
             if removed.negotiation is not None:
@@ -213,16 +216,18 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
-        due = self.next_wakeup()
-        if due is None or now < due:
-            return []
-        for negotiation in self._negotiations() if self.clock.runs else ():
-            negotiation.tick(self.clock.at(now))
-        return self._settled(self._lags.values(), now)
+        time = self.clock.at(now)
+        opens, wakes = self._opens.expired(now), self._wakes.expired(time)
+        due = dict.fromkeys([*opens, *(wakes if self.clock.runs else ())])
+        lags = [self._lags[name] for name in due]
+        for lag in lags if self.clock.runs else ():
+            if lag.negotiation is not None:
+                lag.negotiation.tick(time)
+        return self._settled(lags, now)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
-        due = self._due, self.clock.due(self._wake)
+        due = self._opens.next(), self.clock.due(self._wakes.next())
         return min((instant for instant in due if instant is not None), default=None)
 
     # LACP
@@ -362,7 +367,6 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
         """Decide for each of these aggregations once, and collect the effects."""
         for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
             changes.decide(lag, self._address, self.clock, now)
-        wakeups = [lag.next_wakeup(now) for lag in self._lags.values()]
-        self._due = min((due for due in wakeups if due is not None), default=None)
-        wakeups = [negotiation.actor.next_wakeup() for negotiation in self._negotiations()]
-        self._wake = min((wake for wake in wakeups if wake is not None), default=None)
+            actor = None if lag.negotiation is None else lag.negotiation.actor
+            self._wakes.set(lag.name, None if actor is None else actor.next_wakeup())
+            self._opens.set(lag.name, lag.next_wakeup(now))

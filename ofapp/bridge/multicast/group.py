@@ -143,7 +143,7 @@ class Group:
         port = member.port
         member.alive = False
         member.track(False)
-        shared.timers.cancel(member)
+        shared.timers.set(member, None)
         port.groups -= 1
         most = port.params.mcast_max_groups
         if not most or port.groups <= most * 7 // 8:

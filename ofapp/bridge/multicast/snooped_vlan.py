@@ -98,7 +98,7 @@ class SnoopedVlan:
         """Stop snooping, and forget all that was learned; permanent entries stay."""
         timers = self._shared.timers
         for timed in (self.querier, self._doubt, *self.routers.values()):
-            timers.cancel(timed)
+            timers.set(timed, None)
         self.querier.stop()
         self.routers.clear()
         self._set_doubt(-inf)
@@ -137,7 +137,7 @@ class SnoopedVlan:
         self.querier.askers.pop(port, None)
         router = self.routers.pop(port, None)
         if router is not None:
-            self._shared.timers.cancel(router)
+            self._shared.timers.set(router, None)
 
     def forget_querier(self, port: int, now: float) -> None:
         """Forget another querier behind the port: the next timers find it silent."""

@@ -18,11 +18,12 @@ from ofapp.bridge.stp.events import (
     STP_SELF_LOOP,
     STP_STATE,
 )
-from ofapp.bridge.stp.index import Candidates, Wakes
+from ofapp.bridge.stp.index import Candidates
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, PortRole, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
+from ofapp.common.deadlines import Deadlines
 
 _HEARING_ROLES = (PortRole.ROOT, PortRole.ALTERNATE, PortRole.BACKUP)
 
@@ -49,7 +50,7 @@ class Core:
         self.effects: list[Effect] = []
         self.before: dict[int, PortState | None] = {}
         self.marked: dict[int, TreePort] = {}
-        self.wakes = Wakes(self.ports)
+        self.wakes = Deadlines[int]()
         core = weakref.proxy(self)  # no reference cycle: a big tree is freed when it is not needed
         self.recent_roots = Candidates(lambda port: core.running(port.rr_while))
         self.changing = Candidates(lambda port: core.running(port.tc_while))
@@ -89,7 +90,7 @@ class Core:
         self.numbers.add(port.number)
         for candidates in self._candidates:
             candidates.add(port)
-        self.wakes.put(port)
+        self.wake(port, port.wake)
 
     def remove(self, port: TreePort) -> None:
         """Remove a port."""
@@ -99,8 +100,14 @@ class Core:
         for candidates in self._candidates:
             candidates.discard(port)
         self.waiting.pop(port.port_no, None)
+        self.wakes.set(port.port_no, None)
 
     # -- which ports to look at ------------------------------------------------------------
+
+    def wake(self, port: TreePort, when: float) -> None:
+        """Set the instant at which `port` is due."""
+        port.wake = when
+        self.wakes.set(port.port_no, None if when == PAUSED else when)
 
     def wait(self, port: TreePort) -> None:
         """Have `port`, which may not open yet because of another one, run when any port changes."""

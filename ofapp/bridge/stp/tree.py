@@ -14,6 +14,7 @@ it, by means of `index`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from itertools import islice
 from typing import NamedTuple
 
 from ofapp.bridge.effects.content import PortState, SetPortState
@@ -39,6 +40,14 @@ from ofapp.bridge.stp.transmit import has_left, know_neighbour, port_transmit
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK, PriorityVector, same_sender
 
 MAX_PORTS = PORT_NUMBER_MASK
+
+PORTION = 128
+"""Due ports that are handled in one go.
+
+A thousand switches' timers wait meanwhile, and thousands of ports may be due together: those of a
+switch whose controller resumes all open at the same instant.  The later ones are late by some
+milliseconds, as a timer may be.
+"""
 
 ROUNDS_A_PORT = 32
 """Bound on how often a port's machines run before all rest, asserted in every step."""
@@ -111,8 +120,7 @@ class SpanningTree:
             has_left(port, number, max(now, core.now))
             due = min(port.agreement_from, port.opens_at)
             if due < port.wake:
-                port.wake = due
-                core.wakes.put(port)
+                core.wake(port, due)
 
     # -- ports -------------------------------------------------------------------------------
 
@@ -259,7 +267,7 @@ class SpanningTree:
         back = [port for port in core.ports.values() if port.enabled]
         for port in back:
             come_back(core, port)
-        core.wakes.soon(back, core.now)
+            core.wake(port, core.now)
         self._start(now)
         return self._finish()
 
@@ -277,7 +285,7 @@ class SpanningTree:
         for port in asking:
             forget_strangers(core, port)
             port.new_info = port.new_info or port.proposing
-        core.wakes.soon(asking, core.now)
+            core.wake(port, core.now)
         self._start(now)
         return self._finish()
 
@@ -446,7 +454,7 @@ class SpanningTree:
         """Advance the bridge to `now`."""
         core = self._core
         core.now = max(core.now, now)
-        due = core.wakes.due(core.now)
+        due = [core.ports[number] for number in islice(core.wakes.expired(core.now), PORTION)]
         for port in due:
             guards.expire(core, port)
             self._refresh(port)
@@ -464,8 +472,7 @@ class SpanningTree:
             core.note(port)
             wake = core.next_of(port)
             if wake != port.wake:
-                port.wake = wake
-                core.wakes.put(port)
+                core.wake(port, wake)
         account(core)
         effects, core.effects = core.effects, []
         before, core.before = core.before, {}

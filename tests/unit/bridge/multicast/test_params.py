@@ -101,7 +101,7 @@ def test_timers_ring_once_each_and_never_early_or_late(
         alarm = alarms[which]
         alarm.at = inf if delay < 0 else now + delay
         if alarm.at == inf:
-            timers.cancel(alarm)
+            timers.set(alarm, None)
         timers.update(alarm)
         wanted = min((a.at for a in alarms), default=inf)
         due = timers.next()

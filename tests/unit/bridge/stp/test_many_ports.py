@@ -13,7 +13,7 @@ from ofapp.bridge.stp import (
     SetPortState,
     SpanningTree,
 )
-from ofapp.bridge.stp.index import PORTION
+from ofapp.bridge.stp.tree import PORTION
 from tests.unit.effort import calls, lines
 
 FEW, MANY = 25, 200
@@ -104,7 +104,7 @@ def test_a_tree_that_nobody_needs_any_more_is_not_left_to_the_garbage_collector(
 def test_the_queue_of_wakeups_stays_small() -> None:
     tree = bridge(4)
     run(tree, 2000.0)
-    assert len(tree.core.wakes._heap) <= 4 * 4 + 64
+    assert len(tree.core.wakes) <= 4 * 4 + 64
 
 
 def test_thousands_of_ports_that_are_due_together_are_looked_at_in_portions() -> None:
