@@ -5,8 +5,6 @@ the order in which they must happen.  What the datapath should hold at any momen
 that a switch that reconnects can be synchronized.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Status of what forwards for a bridge, as of its last poll, and a planned change of it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol

@@ -5,8 +5,6 @@ else of a bridge.  With other parameters the same query is a dry run.  A bridge 
 changes one at a time, so each port is a separate value, computed without the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The error for a request that cannot be carried out."""
 
-from __future__ import annotations
-
 
 class InputError(ValueError):
     """A request that cannot be carried out; `field` names what is wrong with it."""

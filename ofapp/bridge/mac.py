@@ -4,8 +4,6 @@ The forwarding database holds a hundred thousand of them and the packet-in path 
 the ten thousand a second: an int is the smallest and fastest form.  Text appears at the edges only.
 """
 
-from __future__ import annotations
-
 import re
 
 BROADCAST = MAC_MASK = 0xFFFFFFFFFFFF

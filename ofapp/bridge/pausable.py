@@ -9,8 +9,6 @@ to be read.  If that time counted, every neighbour would appear silent.  So the 
 protocols calls `beat`, and time without calls does not count.
 """
 
-from __future__ import annotations
-
 from math import inf, nextafter
 
 UNLIVED = 1.0

@@ -7,8 +7,6 @@ a folder; the only class there that the bridge uses is its subclass of `Protocol
 A protocol that is off is the same object, and does nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 

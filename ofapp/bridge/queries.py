@@ -4,8 +4,6 @@ The tables of a large FDB are not copied for each page: the caller reads them at
 tasks run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from ipaddress import ip_address

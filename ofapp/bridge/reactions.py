@@ -3,8 +3,6 @@
 Every change passes all protocols.  The effects of each are carried out before the next one acts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ofapp.bridge.effects import (

@@ -3,8 +3,6 @@
 A protocol reads it, and changes none of it but through the relay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 from dataclasses import replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Default addresses of the API of this machine's controller."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 API_SOCKET = "/run/ofapp/api.sock"

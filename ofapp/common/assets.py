@@ -1,7 +1,5 @@
 """Files for browsers, of which the Debian package has some compressed only."""
 
-from __future__ import annotations
-
 import gzip
 from importlib.resources.abc import Traversable
 

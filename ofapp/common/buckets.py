@@ -1,7 +1,5 @@
 """Token buckets by key: how often something may happen, and log lines be repeated."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter, OrderedDict

@@ -1,7 +1,5 @@
 """Deadlines by key, in a heap."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush
 from math import inf

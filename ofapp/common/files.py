@@ -3,8 +3,6 @@
 Opening a FIFO blocks until a process writes to it, and would block this whole process.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -9,8 +9,6 @@ So automatic collections cover new objects, a few at a time, and never those fro
 A full collection runs when that is quick, or once a day.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 eventlet is in maintenance mode; replacing it means changing this file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import logging

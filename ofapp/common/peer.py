@@ -1,7 +1,5 @@
 """Addresses of peers, as sockets give them: (host, port, ...), or a path or "" for UNIX sockets."""
 
-from __future__ import annotations
-
 
 def host(address: object) -> str:
     """The host of an address; the whole address of a UNIX socket."""

@@ -4,8 +4,6 @@ Computing the flows of a switch of thousands of ports, and comparing them with t
 half a second and more. Meanwhile the timers of all other switches would be late.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 

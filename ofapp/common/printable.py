@@ -5,8 +5,6 @@ executes an escape sequence that it displays.  So all displayed text is escaped 
 the command line, an event's text, a metric's labels.  Data (an event's, JSON) stay as they are.
 """
 
-from __future__ import annotations
-
 
 def printable(text: str) -> str:
     r"""Escape a text to one line, with `\x1b` and the like; escaping it twice changes nothing.

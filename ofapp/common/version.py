@@ -1,7 +1,5 @@
 """The version with the commit that it was built from, as bug reports need it."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 from functools import cache

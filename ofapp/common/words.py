@@ -1,7 +1,5 @@
 """Words of sentences that several parts of the program write alike."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

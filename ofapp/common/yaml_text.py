@@ -1,7 +1,5 @@
 """Values as YAML that the configuration's reader takes for the same values."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

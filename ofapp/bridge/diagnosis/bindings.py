@@ -1,7 +1,5 @@
 """Reasons of first-hop security: no lease, no binding, a claim that a binding contradicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from ipaddress import ip_address
 

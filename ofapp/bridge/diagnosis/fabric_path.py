@@ -1,7 +1,5 @@
 """Find where frames enter a fabric, and the host that they are for, by what a person writes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address

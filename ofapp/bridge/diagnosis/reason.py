@@ -1,7 +1,5 @@
 """A reason, and the words of which several are made."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

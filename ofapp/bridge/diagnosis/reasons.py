@@ -1,7 +1,5 @@
 """The reasons, in the order in which they are tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The hosts that a port's name, a MAC address or an IP address stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address

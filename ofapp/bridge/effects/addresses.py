@@ -3,8 +3,6 @@
 Those created once for every host are NamedTuples, at a third of the cost of a frozen dataclass.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Notices: effects that do not concern the switch, for the manager of all bridges."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

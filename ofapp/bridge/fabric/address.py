@@ -16,8 +16,6 @@ members spread flows over links.  The aggregation is the one that the frame came
 ports at several members, otherwise 0.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.effects.fabric import Colour
 
 PROBE_TYPE = 0x88B5

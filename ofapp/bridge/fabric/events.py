@@ -1,7 +1,5 @@
 """Events of a fabric: links between members, and conversations."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import INFO, WARNING, EventKind
 
 CONVERSATIONS = EventKind(

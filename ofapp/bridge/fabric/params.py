@@ -1,7 +1,5 @@
 """Parameters of a fabric."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 MOST_MEMBERS = 254

@@ -1,7 +1,5 @@
 """State of a fabric, for display."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

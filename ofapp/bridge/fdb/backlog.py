@@ -4,8 +4,6 @@ Sightings wait only briefly: a host that still sends is seen again with its next
 sightings would only delay newer ones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice, takewhile

@@ -1,7 +1,5 @@
 """Events of the forwarding database."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import DEBUG, INFO, WARNING, Event, EventKind, PortNumber
 from ofapp.bridge.mac import format_mac
 

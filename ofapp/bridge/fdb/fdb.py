@@ -12,8 +12,6 @@ of thousands of flows is read cohort by cohort.  There are few enough cohorts fo
 without any state to ask for each.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator

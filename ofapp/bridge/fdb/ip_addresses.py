@@ -12,8 +12,6 @@ learned addresses than the port of a new host has: a port that invents hosts doe
 for the others (see `shares`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

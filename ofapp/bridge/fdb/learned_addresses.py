@@ -3,8 +3,6 @@
 That code needs nothing else of learning and of the FDB.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.fdb.events import FDB_AGED, FDB_DELETED, FDB_FLUSHED, FDB_LEARNED, FDB_MOVED
 from ofapp.bridge.fdb.fdb import Entry
 from ofapp.bridge.fdb.learning import Learning

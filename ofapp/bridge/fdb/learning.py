@@ -4,8 +4,6 @@ This is the hot path: `learn` runs once for every packet-in.  It takes whole bat
 own cost is the dictionary work and little else.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable
 

@@ -15,8 +15,6 @@ once, while frames of all others are dropped; and a known host that appears on a
 same VLAN can move.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Container, Mapping
 

@@ -21,8 +21,6 @@ Only moves cost anything.  Histories are kept for TRACKED addresses at most, and
 longest ago makes room; each has as many instants as moves are allowed.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable

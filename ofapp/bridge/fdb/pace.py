@@ -4,8 +4,6 @@ The standard requires it for LACPDUs. Everything else that a host can cause need
 load on the switch and the number of events must not depend on how fast a host can send.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 EXPIRED = float("-inf")

@@ -1,7 +1,5 @@
 """Problems of the forwarding database: flapping addresses, loops, and limits that are reached."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -16,8 +16,6 @@ of what its switch could take for ten seconds [measured].
 Rates change seldom, as each change of one is a message to the switch and a new burst for the port.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar

@@ -16,8 +16,6 @@ knows: hosts that are invented send once.  Of several the address that was learn
 Sticky, extern_learn and static entries never make room, nor do addresses that are held down.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Container, Iterator
 from itertools import islice

@@ -4,8 +4,6 @@ A static entry belongs to a port's name, not to its number: it stays when the po
 follows the port of that name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.effects import Effect, PutStatic, RemoveStatic

@@ -5,8 +5,6 @@ an event reports that two ports look like one bond, once for each pair, until no
 down for them any more. A loop looks the same; the event says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ofapp.bridge.effects import Effect

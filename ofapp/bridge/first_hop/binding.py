@@ -1,7 +1,5 @@
 """Values of first-hop security: bindings, what the switch is to enforce, and what was refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum

@@ -1,7 +1,5 @@
 """EtherTypes that hosts of a port may send: the words of `PortParams.ethertypes`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -3,8 +3,6 @@
 Bindings that come and go are counters, since hosts cause as many as they like.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.event import INFO, SET, WARNING, EventKind
 
 FIRST_HOP_SET = EventKind("first_hop.set", INFO, SET, fields="...")

@@ -1,7 +1,5 @@
 """Guarded ports: what a switch is to check there, and the hosts that it lets pass."""
 
-from __future__ import annotations
-
 from ofapp.bridge.effects.content import BoundHost
 from ofapp.bridge.first_hop.binding import GuardedPort, UnboundHost
 from ofapp.bridge.first_hop.bindings.table import BindingTable

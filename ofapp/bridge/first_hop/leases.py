@@ -1,7 +1,5 @@
 """Bindings by DHCP: what servers grant and end, and which messages pass (RFC 7513 6)."""
 
-from __future__ import annotations
-
 from ofapp.bridge.effects import ForwardFrame
 from ofapp.bridge.first_hop.binding import Binding
 from ofapp.bridge.first_hop.bindings.bindings import Bindings

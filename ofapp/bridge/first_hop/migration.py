@@ -7,8 +7,6 @@ alone, and only if the host does not answer on it.  A MAC address without bindin
 another port, as that of a router, is not bound before it is known not to answer there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

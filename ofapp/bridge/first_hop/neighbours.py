@@ -13,8 +13,6 @@ probe, and gives the address up if it hears another host's claim (RFC 4862 5.4.3
 claim restarts the questions to it, and another host's claim is held until the owner answers.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """First-hop security on a bridge."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import inf

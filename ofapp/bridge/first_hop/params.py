@@ -4,8 +4,6 @@ Each parameter is declared here and nowhere else, see `bridge.params.parameter`.
 of a port (`PortParams.trust`) sets several of them at once, see `PRESETS` in `config.trust`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

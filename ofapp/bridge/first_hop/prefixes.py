@@ -1,7 +1,5 @@
 """IPv6 prefixes that routers announce, by VLAN: hosts may take addresses in them (RFC 6620 2.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Problems of first-hop security."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 

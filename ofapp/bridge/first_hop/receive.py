@@ -1,7 +1,5 @@
 """What becomes of each kind of frames that the switch sends: see `openflow.model.traps`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 

@@ -3,8 +3,6 @@
 A virtual machine that migrates to another hypervisor appears there on another bridge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 

@@ -12,8 +12,6 @@ there, and a name without one is hashed.  Names with the same preference are num
 of the file; a running aggregation keeps its number.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

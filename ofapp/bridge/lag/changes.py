@@ -1,7 +1,5 @@
 """Effects of a change of the switch's ports on its aggregations, in the order that is safe."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ofapp.bridge.effects import Barrier, Effect, PutPorts, RemovePorts, StateChanged

@@ -1,7 +1,5 @@
 """Events of aggregations."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, SET, WARNING, EventKind
 
 LAG_SET = EventKind("lag.set", INFO, SET, fields="...")

@@ -5,8 +5,6 @@ the aggregation's flows are in force (`Aggregations`): an LACPDU may promise tha
 collects, and then its partner sends at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self

@@ -8,8 +8,6 @@ A port that changes its role is closed first. One that leaves an aggregation is 
 confirmed by a barrier, before it opens elsewhere; one that joins waits for `SETTLE` seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

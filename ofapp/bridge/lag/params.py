@@ -6,8 +6,6 @@ them: a list does not fit a command line option or a field of a port, so it is r
 separate code.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

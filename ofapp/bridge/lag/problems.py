@@ -1,7 +1,5 @@
 """Problems of aggregations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.event import ERROR, WARNING

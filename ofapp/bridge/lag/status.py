@@ -3,8 +3,6 @@
 Counts and states of LACP are None, or empty, for a member of a static aggregation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

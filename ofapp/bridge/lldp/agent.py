@@ -4,8 +4,6 @@ In the standard a neighbour is remembered until its TTL expires. Here those of a
 goes down are forgotten at once: a cable that is pulled is no link on a map.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType

@@ -4,8 +4,6 @@ They are the switch's own ports: a member of an aggregation speaks for itself, a
 the other end of the cable does (802.1AX-2020 clause 6, figure 6-2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice

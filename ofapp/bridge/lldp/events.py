@@ -1,7 +1,5 @@
 """Events of LLDP."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import INFO, SET, WARNING, EventKind
 
 LLDP_SET = EventKind("lldp.set", INFO, SET, fields="...")

@@ -21,8 +21,6 @@ segments can pass frames of one on to the other, so a port is closed only if the
 set to `hold`, too: hosts are behind neither.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Nothing that a neighbour sends is trusted: an identifier is octets, and text may be anything.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple

@@ -4,8 +4,6 @@ LLDP runs on the switch's physical ports. The configuration and the VLANs of an 
 its members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ofapp.bridge.effects import Effect, SetTrap

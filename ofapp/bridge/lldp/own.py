@@ -24,8 +24,6 @@ The members of a cluster have one key.  Only the member that owns a bridge knows
 that its ports have sent; it compares them where the map is put together.
 """
 
-from __future__ import annotations
-
 import struct
 from enum import Enum
 from hashlib import blake2s

@@ -3,8 +3,6 @@
 Each parameter is declared here and nowhere else, see `bridge.parameter`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Annotated, Literal

@@ -4,8 +4,6 @@ An error in the three mandatory TLVs, or in their order, discards the frame. An 
 TLV discards that TLV only. Either is counted as the standard's MIB counts it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ There is room for MOST neighbours. A frame of one more is refused, and until its
 there are too many neighbours (9.2.7.7.5).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ofapp.bridge.lldp.information import Identifier, Information

@@ -4,8 +4,6 @@ A header of 16 bits, seven of type and nine of length, and the octets. The octet
 (8.5) and of 802.1's TLVs (802.1Q-2018 annex D) are decoded here; malformed ones raise TlvError.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from enum import IntEnum

@@ -4,8 +4,6 @@ The standard counts its timers down once a second; here they are instants, and t
 continuously.
 """
 
-from __future__ import annotations
-
 FAST_TX = 1.0
 """msgFastTx (9.2.5.5), in seconds."""
 FAST_INIT = 4

@@ -1,7 +1,5 @@
 """Events of loop protection."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, SET, EventKind
 
 LOOP_PROTECT_SET = EventKind("loop_protect.set", INFO, SET, fields="...")

@@ -9,8 +9,6 @@ The signature shows that the frame is this controller's, and the number that it 
 that its port has sent.  Numbers start again with a bridge, so the signature covers its life, too.
 """
 
-from __future__ import annotations
-
 import struct
 from enum import Enum
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A held port goes on sending.  Its time runs from the last frame that came back, 
 into a loop that is still there, and each further hold lasts twice as long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -17,8 +17,6 @@ A frame that comes back in another VLAN is counted and holds nothing: a transpar
 two VLANs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

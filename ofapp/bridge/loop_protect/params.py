@@ -1,7 +1,5 @@
 """Parameters of loop protection."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

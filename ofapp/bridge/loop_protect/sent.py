@@ -6,8 +6,6 @@ nothing: its port sends again.  Many bridges that close ports for other loops de
 `PATIENCE` seconds at most.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from ofapp.bridge.loop_protect.frame import LoopFrame

@@ -1,7 +1,5 @@
 """The floating-point codes of IGMPv3 and MLDv2."""
 
-from __future__ import annotations
-
 from ofapp.bridge.multicast.message import Record
 from ofapp.bridge.packet.address import is_host, is_multicast
 

@@ -7,8 +7,6 @@ report. The Linux bridge takes messages without all three [measured with 6.18]. 
 come from an address of the link.
 """
 
-from __future__ import annotations
-
 from struct import unpack_from
 
 from ofapp.bridge.multicast.igmp import Headers, decode_igmp

@@ -4,8 +4,6 @@ Effects are differences to earlier ones, in an order that loses no frame meanwhi
 before the restriction that needs them, and removed after it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.effects.content import RemoveGroup, SetGroup, SetUnregistered

@@ -1,7 +1,5 @@
 """Whole Ethernet frames: our own queries, and reports of hosts (RFC 2236, 3376, 2710, 3810)."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Events of IGMP and MLD snooping."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import INFO, SET, WARNING, EventKind
 
 MCAST_SET = EventKind("mcast.set", INFO, SET, fields="...")

@@ -7,8 +7,6 @@ In INCLUDE mode `sources` are those wanted, with their timers. In EXCLUDE mode t
 timer (X, the requested list) are forwarded and those `BLOCKED` (Y, a timer of zero) are not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Methods that change members return whether the datapath's entries may differ now
 members and permanent entries is to be forgotten then.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.effects.content import RemoveGroup, SetGroup

@@ -3,8 +3,6 @@
 Works on the IGMP octets alone; `decode` has checked the IPv4 header before them.
 """
 
-from __future__ import annotations
-
 from struct import pack, unpack_from
 
 from ofapp.bridge.multicast.codec import decode8, encode8, parse_records

@@ -9,8 +9,6 @@ A leave ends a stream at once only if no other host that reported the group stil
 are distinguished by Ethernet address (a report may come from 0.0.0.0 or ::).
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.multicast.filter import BLOCKED, Ask, Filter

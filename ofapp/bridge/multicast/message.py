@@ -4,8 +4,6 @@ IGMPv1/v2 and MLDv1 reports and leaves become the records that RFC 3376 7.3.2 an
 map them to, so the engine knows one kind of report. Plain NamedTuples: each message creates one.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Works on the ICMPv6 octets; `decode` has parsed the IPv6 headers before them.
 """
 
-from __future__ import annotations
-
 from struct import pack, unpack_from
 
 from ofapp.bridge.multicast.codec import decode8, decode16, encode8, encode16, parse_records

@@ -4,8 +4,6 @@ It begins with the first port, LOCAL where there is one: queries need the bridge
 Permanent entries stay while it is off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from math import inf

@@ -6,8 +6,6 @@ Frozen and checked on construction, so the engine never gets a bad value; each i
 here, see `bridge.parameter`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated

@@ -11,8 +11,6 @@ IGMPv1/v2 and MLDv1 reports only towards routers, so the members behind it are n
 `askers` are the ports where that is so.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.event import PortNumber

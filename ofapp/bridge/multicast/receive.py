@@ -1,7 +1,5 @@
 """Reports, queries and routers' hellos: their effect on a VLAN's snooping, and forwarding."""
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.multicast.message import Query, Record, RecordType, Report, RouterHello

@@ -4,8 +4,6 @@ Kept per router, not only per port: with two routers behind one port, the leave 
 off the other.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.multicast.timers import ScopeKey, Timed

@@ -3,8 +3,6 @@
 It is passed with each call: objects know their place (`Timed.place`) and not their owner.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.event import EventKind, Text, following
 from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.shared import Shared

@@ -5,8 +5,6 @@ The differences to the last effects are computed when the input is done. So a da
 at most once, no matter how many records one report has.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.event import EventKind, PortNumber, Text

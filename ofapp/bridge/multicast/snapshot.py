@@ -1,7 +1,5 @@
 """Frozen values of the snooping state for display. Addresses as text, times remaining."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

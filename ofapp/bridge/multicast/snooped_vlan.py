@@ -5,8 +5,6 @@ The Linux bridge keeps the same per VLAN (its multicast context). IGMP and MLD d
 checks their results, and keeps `Scope` up to date.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from math import inf
 

@@ -7,8 +7,6 @@ A restart must stop no running stream, so everything the switch forwards is kept
 and a query finds out which members are still there (`SnoopedVlan.restore`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.effects.content import SetGroup, SetUnregistered

@@ -4,8 +4,6 @@ A deadline that moves later, as with each report, costs nothing: the owner comes
 is found not yet due and goes back.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ any number.  The first is followed by a query at once.  While they go on, the wa
 change during a wait is followed by a query after it.  No change goes without a query.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 from ofapp.bridge.event import Event

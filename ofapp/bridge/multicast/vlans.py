@@ -6,8 +6,6 @@ with separate parameters and those with permanent entries are snooped in any cas
 configured VLANs where the bridge is querier: it must ask before any host has sent a report there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ofapp.bridge.event import Event, PortNumber

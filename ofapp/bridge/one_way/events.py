@@ -1,7 +1,5 @@
 """Events of one-way links."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 ONE_WAY_HELD = EventKind(

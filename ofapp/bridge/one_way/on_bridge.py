@@ -10,8 +10,6 @@ again while the link is one-way.  A port stays closed while nothing is heard: th
 controller may be stopped, and the link may still be one-way.  Held ports outlive the controller.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

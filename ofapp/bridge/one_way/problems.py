@@ -1,7 +1,5 @@
 """Problems of one-way links."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ family, so an address needs no family beside it. 6 octets are the MAC address of
 IP's: hosts do not report those, but administrators may set entries for them.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address, ip_address
 

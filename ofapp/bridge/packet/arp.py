@@ -1,7 +1,5 @@
 """ARP (RFC 826) for IPv4 on Ethernet."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.packet.ethernet import ARP, Ethernet, read_ethernet, tagged

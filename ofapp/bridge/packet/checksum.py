@@ -1,7 +1,5 @@
 """The Internet checksum (RFC 1071)."""
 
-from __future__ import annotations
-
 from struct import pack
 
 

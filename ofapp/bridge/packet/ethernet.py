@@ -1,7 +1,5 @@
 """Ethernet frames as they are inside the bridge: with one VLAN tag or without (802.1Q 9.3)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.packet.malformed import Malformed

@@ -1,7 +1,5 @@
 """IPv4 and IPv6 packets in Ethernet frames."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.packet.ethernet import IPV4, IPV6, Ethernet, read_ethernet

@@ -1,7 +1,5 @@
 """Result of a reader for a malformed message."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Neighbour discovery for IPv6 (RFC 4861): its messages, and the solicitations of a bridge."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """UDP datagrams (RFC 768) in Ethernet frames."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ core needs no validation library.  A field without a `Doc` is no parameter, but 
 parameters, or internal to the core.  With `Section` it is a section of the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum

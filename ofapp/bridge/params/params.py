@@ -3,8 +3,6 @@
 Each parameter is declared here, or in the part that obeys it, and nowhere else: see `parameter`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase

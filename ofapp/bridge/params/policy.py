@@ -4,8 +4,6 @@ Names are those of `bridge link set` where it has one.  Each parameter is declar
 else, see `bridge.parameter`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """Events of a bridge's ports."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, SET, WARNING, EventKind
 
 BRIDGE_CONFIGURED = EventKind(

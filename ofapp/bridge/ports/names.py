@@ -6,8 +6,6 @@ the name (`vhost-user-port#3`).  So do ports whose name can be taken for somethi
 number is always the number of a port, and LOCAL the switch's own port.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

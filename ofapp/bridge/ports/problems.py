@@ -1,7 +1,5 @@
 """Problems of ports: names that are not unique, half duplex, and ports that others closed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.event import ERROR, WARNING, PortNumber

@@ -6,8 +6,6 @@ VLAN; untagged it is in none, which is VID 0.  So a transparent port, a member o
 passes frames unchanged, is the same as a port of a bridge without VLANs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache

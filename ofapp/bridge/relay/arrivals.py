@@ -4,8 +4,6 @@ State that depends on all ports (which port may reach which, VLAN membership) is
 all changes; the caller does that with the result from here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple

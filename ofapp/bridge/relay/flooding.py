@@ -5,8 +5,6 @@ A thousand ports may open in one step, so the sets are computed once for all tha
 before an effect that depends on them, a barrier or, when a port has closed, a frame that is sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 

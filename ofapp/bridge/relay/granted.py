@@ -1,7 +1,5 @@
 """What the hosts of a port bring to it, in place of what is configured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Loops that the bridge's own frames show: they come back, or reach another of its open ports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 from ofapp.bridge.event import PortNumber

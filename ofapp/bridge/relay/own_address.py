@@ -1,7 +1,5 @@
 """Frames with the bridge's own address as the source: a loop, or a host with the same address."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ are the relay's.  VIDs that the same ports carry in the same way make one class 
 named by its lowest VID: a thousand VLANs on two trunks are one class.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from operator import attrgetter

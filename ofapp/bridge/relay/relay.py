@@ -8,8 +8,6 @@ Spanning tree decides on the state; any other protocol may hold a port, which is
 no protocol holds it.  The traps of a held port stay, so its protocol still hears its frames.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Set
 
 from ofapp.bridge.effects import ClosePort, Effect, Flush

@@ -5,8 +5,6 @@ addresses, which are not part of that, are updated one by one: those in a VLAN t
 left are forgotten. Those of a port with another output path are installed again without a gap.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.effects import Effect, InstallDestination, InstallSticky

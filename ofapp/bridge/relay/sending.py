@@ -5,8 +5,6 @@ instead of the datapath loses the tag where the datapath would pop it, and is no
 datapath would not send it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from ofapp.bridge.effects import Effect, SendFrame

@@ -17,8 +17,6 @@ waits for that. None of this is in 802.1D-2004, where a bridge that stops sendin
 have stopped forwarding.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.effects.content import PortState
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.information import update_received_info_while

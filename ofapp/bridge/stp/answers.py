@@ -14,8 +14,6 @@ A port that is created again must not take answers to its predecessor, so its fi
 different one each time.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.stp.bpdu import MAX_SERIAL, Bpdu
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.port import TreePort

@@ -6,8 +6,6 @@ There only the address of the bridge behind it is known (see `neighbour`); the o
 rest.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.effects.content import PortState

@@ -6,8 +6,6 @@ RST BPDU and what follows its 36 octets is ignored.  `decode` takes any bytes; i
 are no valid BPDU with a short reason, which becomes the name of a counter.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, replace
 from enum import Enum

@@ -4,8 +4,6 @@ The machines are functions of a `Core` and a `TreePort`.  They change variables,
 the methods here they emit effects and mark the ports whose conditions may have changed.
 """
 
-from __future__ import annotations
-
 import weakref
 
 from ofapp.bridge.effects.content import PortState, SetPortState

@@ -10,8 +10,6 @@ written once: each of thousands of ports takes a few hundred octets, and is read
 time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum

@@ -4,8 +4,6 @@ A bad value would fail much later, in a state machine that cannot handle it: a t
 a timer that ends in a million years, a hello time of zero.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

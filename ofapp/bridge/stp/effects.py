@@ -5,8 +5,6 @@ then flushes and openings, then BPDUs.  A BPDU may promise that ports are blocke
 it must not overtake a block; the caller puts a barrier between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Events of spanning tree."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import BY_ITSELF, DEBUG, ERROR, INFO, SET, WARNING, EventKind
 
 STP_SET = EventKind("stp.set", INFO, SET, fields="...")

@@ -6,8 +6,6 @@ sending BPDUs and notices when the fault is over.  Root guard is in `roles`, bec
 the result of role selection.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, TreePort
 

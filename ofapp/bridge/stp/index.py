@@ -4,8 +4,6 @@ A bridge may have thousands of ports, and a hello is due somewhere all the time.
 candidates: a port's own variables decide whether it fulfils a condition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from ofapp.bridge.stp.port import TreePort

@@ -4,8 +4,6 @@ The machine's resting states are the values of infoIs: DISABLED, AGED, and CURRE
 RECEIVED, so it has no further state.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from ofapp.bridge.stp.answers import forget_answers, is_answer

@@ -9,8 +9,6 @@ takes no agreement: it opens by the forward delay, as in the standard without an
 there may be such a switch (`Core.cautious_until`), only a peer that was known before is believed.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.stp.bpdu import Bpdu, BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.port import EXPIRED, InfoIs, TreePort

@@ -10,8 +10,6 @@ until the shell has checked that the switch has the tree's port states: then it 
 (`stp.absence`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -18,8 +18,6 @@ ours do not, and without counting to infinity the number of their BPDUs is limit
 point-to-point link between two of them the hold count is replenished ten times as fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol
 

@@ -5,8 +5,6 @@ out of range, and the API and the configuration file report the same `ParameterE
 declared only here, see `bridge.parameter`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum

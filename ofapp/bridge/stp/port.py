@@ -10,8 +10,6 @@ PAUSED   stands still at its full value.  The standard re-arms such timers at ev
          `transition` sets them running when the port leaves that role.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from enum import Enum

@@ -1,7 +1,5 @@
 """Problems of spanning tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.event import ERROR, PortNumber

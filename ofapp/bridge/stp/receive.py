@@ -1,7 +1,5 @@
 """Received BPDUs: port receive, protocol migration and bridge detection (17.23 to 17.25)."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.bpdu import BpduType
 from ofapp.bridge.stp.core import Core

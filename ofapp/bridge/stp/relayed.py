@@ -7,8 +7,6 @@ to the tree's state, usually closed, before the second is added: so with two por
 is always in a state of the standard, and never less safe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 

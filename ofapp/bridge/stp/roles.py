@@ -1,7 +1,5 @@
 """Port role selection (802.1D-2004, 17.28): the spanning tree computation itself."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import PortNumber, Text
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.events import STP_ROOT

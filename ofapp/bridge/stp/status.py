@@ -1,7 +1,5 @@
 """Frozen values of the spanning tree's state for an API (802.1D-2004, 14.8; RFC 4188)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

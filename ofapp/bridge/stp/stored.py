@@ -5,8 +5,6 @@ more, or only the neighbours of its ports, before anything changes. So after a c
 no outdated or premature tree is restored; such a bridge starts a new tree, with its edges open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The topology change machine: notify the others, and flush addresses (802.1D-2004, 17.31)."""
 
-from __future__ import annotations
-
 from ofapp.bridge.effects.content import TopologyChanged
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.events import STP_TOPOLOGY_CHANGE

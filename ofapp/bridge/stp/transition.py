@@ -4,8 +4,6 @@ States of 17.29 that only act and go on (ROOT_LEARN, DESIGNATED_PROPOSE, …) ar
 each with its name.  One step is taken at a time, in the order of the standard's figures.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.effects.content import PortState
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.core import Core

@@ -4,8 +4,6 @@ It runs after all other machines have come to rest, so that one step sends at mo
 port, and that BPDU has the final states: an agreement follows the blocking that it promises.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.answers import number
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode, renumbered

@@ -11,8 +11,6 @@ costs the same on a bridge of 4 ports and of 4,000.  A port that changes marks t
 it, by means of `index`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import NamedTuple

@@ -5,8 +5,6 @@ rule that is not an order, that a designated port may always replace its earlier
 is `supersedes`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 ADDRESS_MASK = 0xFFFF_FFFF_FFFF

@@ -15,8 +15,6 @@
   fabric's plan, else 0.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The kinds of flow that a table may hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Declaration of a kind of frames for the controller; `traps.TRAPS` has all kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

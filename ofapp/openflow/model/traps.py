@@ -6,8 +6,6 @@ What follows from a declaration: the flow that sends the frames and its rule in 
 `*.limited`.  The frames arrive at `Bridge.hear`, with the name of their kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from ofapp.bridge.desired import DesiredPort

@@ -1,7 +1,5 @@
 """Port access control: whose frames enter by a controlled port."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.params.acl import list_number

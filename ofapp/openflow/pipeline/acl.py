@@ -4,8 +4,6 @@ A list's flows are there if the configuration gives it to a port, whether that p
 not: a port that comes back finds the list's counters as they were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Whether a frame may enter the bridge: by its port's state, and by what kind of frame it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort

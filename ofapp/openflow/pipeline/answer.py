@@ -7,8 +7,6 @@ requests from the host's own port, for hosts whose port does not forward, and be
 ports.  Neighbour solicitations to one host (RFC 4861 7.3.3) never come here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired

@@ -3,8 +3,6 @@
 One flow, which the controller renews, says for all ports of a bridge that it is there.
 """
 
-from __future__ import annotations
-
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import IPV4, IPV6, Flow, Match, SetRegister, bits, register
 from ofapp.openflow.model.rule import Register, TableId, rule

@@ -7,8 +7,6 @@ others come and go, so that no frame misses it or meets it twice while parts cha
 The parts of a group have separate numbers, which follow from its number and the block.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 

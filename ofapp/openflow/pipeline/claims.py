@@ -6,8 +6,6 @@ registers, too: an IP address and a MAC address, out of the headers or out of th
 neighbour discovery.  So a binding is one flow of table `guard`, for all that it permits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

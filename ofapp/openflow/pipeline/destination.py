@@ -1,7 +1,5 @@
 """Forwarding by destination: to the port of a known address, or flooding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired

@@ -7,8 +7,6 @@ table.  So a change of a port's options is one group-mod for any number of addre
 these can still be deleted by where they lead to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.desired import Desired

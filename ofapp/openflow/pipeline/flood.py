@@ -1,7 +1,5 @@
 """Flooding of broadcasts and of frames to unknown destinations, by classes of VLANs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired

@@ -7,8 +7,6 @@ A controller has a thousand switches, and what they hold is mostly the same: flo
 are made once, and are the same objects for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache

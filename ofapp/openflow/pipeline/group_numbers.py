@@ -1,7 +1,5 @@
 """The numbers of OpenFlow groups: a number says what a group is for."""
 
-from __future__ import annotations
-
 from ofapp.bridge.ports.port import LOCAL_PORT
 
 FLOOD_GROUP = 1

@@ -5,8 +5,6 @@ of the bindings.  What they permit is the same for headers, ARP and neighbour di
 puts what a frame claims into registers.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from functools import lru_cache

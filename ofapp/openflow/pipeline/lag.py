@@ -9,8 +9,6 @@ without asking anybody, and moves no flow but that member's.  Eight flows by the
 destination, with a basis each, add it to what is hashed: a router's frames have one source address.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.effects.content import DesiredLag

@@ -6,8 +6,6 @@ RFC 2474).  The upper three bits of a DSCP are such a priority, too (its class s
 tag then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.openflow.model.cookie import Feature

@@ -4,8 +4,6 @@ Each kind of frames for the controller and each kind of storm has a separate met
 that none can crowd out another.  A meter's number says its port and kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired, DesiredPort

@@ -4,8 +4,6 @@ An entry is a flow that matches by IP addresses, and a separate OpenFlow group w
 membership change is one group-mod.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from ipaddress import ip_network

@@ -6,8 +6,6 @@ hosts of ports where a router may be are not answered for.  The kernel's datapat
 flags, nor the type of the option: Open vSwitch refuses the flow there [measured with 3.1].
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

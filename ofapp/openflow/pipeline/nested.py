@@ -11,8 +11,6 @@ the Ethernet header off a frame that has a tag.  A frame without a second tag go
 tag as it was, of either kind, and nothing is sent for the copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ofapp.bridge.desired import Desired

@@ -1,7 +1,5 @@
 """Frames with the bridge's own address as the source: a loop, or a host with the same address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired

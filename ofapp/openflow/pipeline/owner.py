@@ -3,8 +3,6 @@
 See `ofapp.openflow.switch.mastership.ownership` and `ofapp.openflow.switch.mastership.marks`.
 """
 
-from __future__ import annotations
-
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Match
 from ofapp.openflow.model.rule import TableId, rule

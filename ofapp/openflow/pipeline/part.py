@@ -1,7 +1,5 @@
 """A part of what a switch holds: the flows, groups and meters of one value of its bridge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

@@ -9,8 +9,6 @@ entry in `KINDS`.  The
 value is an effect of its protocol, and one of the values of `Protocol.desired`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache

@@ -9,8 +9,6 @@ Open vSwitch's queues (QoS) would delay frames where a meter drops them.  But on
 them, they do not work on every kind of port, and BPDUs would wait in them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.desired import Desired

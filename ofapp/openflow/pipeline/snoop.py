@@ -1,7 +1,5 @@
 """IGMP and MLD messages to the controller, by ingress port."""
 
-from __future__ import annotations
-
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.traps import trap_rules
 from ofapp.openflow.pipeline.table import Table

@@ -4,8 +4,6 @@ The ordinary port has one flow here, the miss.  Everything else is there only wh
 a port that is locked, a port or a VLAN that has learned all it may, an address that is held down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.effects import HoldDown, PutStatic

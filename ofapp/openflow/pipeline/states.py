@@ -8,8 +8,6 @@ Connections of the bridges of one ovs-vswitchd, and of its host with the kernel'
 one table.  Zones keep them apart: `acl.first_zone`, and the VID on top of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import Desired

@@ -3,8 +3,6 @@
 Unknown unicast is known as such only where the destination is looked up: its flow stands there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort

@@ -3,8 +3,6 @@
 A new table is one module with a `Table`, and one entry in `tables.PIPELINE`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ No frame waits for the controller: a frame from an unknown source is copied to i
 and goes on to the destination table in the same pass.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.openflow.model.flow import Flow

@@ -1,7 +1,5 @@
 """First-hop security: which EtherTypes the hosts of a port may send."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort

@@ -1,7 +1,5 @@
 """VLAN classification of the frames of ports that have VLANs configured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.ports.vlan import NO_VLAN, blocks

@@ -1,7 +1,5 @@
 """Values that a switch holds parts for, in words: for plans (`Kind.words`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum

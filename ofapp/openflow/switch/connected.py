@@ -1,7 +1,5 @@
 """A switch that is connected, as the code that compares it with its bridge sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

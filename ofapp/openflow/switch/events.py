@@ -1,7 +1,5 @@
 """Events of one connected switch: its master, its flows, its input."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 BRIDGE_READY = EventKind(

@@ -4,8 +4,6 @@ Each change gives the smallest message that makes it: none where the switch has 
 Learned addresses are not part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The state machine of a connection."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 

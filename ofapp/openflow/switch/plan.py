@@ -1,7 +1,5 @@
 """The planned change of a switch: of its flows, and of the items that have them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain

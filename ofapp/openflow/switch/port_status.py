@@ -4,8 +4,6 @@ A thousand ports may come at once, each in a separate message, and work over all
 be done once for all of them; but other switches wait meanwhile, so a long list is split.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ between deciding and sending.  Protocol frames are handled where they stand in t
 sightings of new hosts that arrived with them come after.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

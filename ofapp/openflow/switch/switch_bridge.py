@@ -4,8 +4,6 @@ It is a `Bridge`, or a member's view of a fabric's bridge.  mypy admits what bot
 has nothing else.  All ports are numbers of that switch.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fabric.member.addresses import MemberAddresses
 from ofapp.bridge.fabric.member.member import MemberBridge

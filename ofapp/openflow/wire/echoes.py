@@ -3,8 +3,6 @@
 A switch that is busy for some seconds must not lose its connection to another that claims its id.
 """
 
-from __future__ import annotations
-
 import time
 
 INTERVAL = 5.0

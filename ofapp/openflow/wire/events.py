@@ -1,7 +1,5 @@
 """Events of OpenFlow connections."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 OPENFLOW_UNINTRODUCED = EventKind(

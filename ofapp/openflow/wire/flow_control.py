@@ -13,8 +13,6 @@ Where other bridges of the same ovs-vswitchd wait for their turn (`main_thread`)
 takes is mostly due to them: no estimate is made from it, and portions are small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ofapp.openflow.wire.main_thread import MainThread

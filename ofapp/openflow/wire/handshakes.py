@@ -4,8 +4,6 @@ Any host that reaches the OpenFlow port can connect.  One that does no handshake
 looks alive to os-ken, and a thousand of them kept a thousand descriptors [measured].
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

@@ -21,8 +21,6 @@ go shows all, and a storm of hosts, from a switch that restarts or from forged a
 as fast as without.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter, deque
 from typing import NamedTuple

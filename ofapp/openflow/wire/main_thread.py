@@ -12,8 +12,6 @@ Answers that come late halve what may be under way.  A bridge that is alone at i
 for none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol
 from weakref import WeakValueDictionary

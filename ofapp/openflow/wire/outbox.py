@@ -8,8 +8,6 @@ A fence is asked here, right before each system call that sends: however long th
 stopped before, nothing that was meant for another time goes out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

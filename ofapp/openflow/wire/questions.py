@@ -5,8 +5,6 @@ late [measured].  Asked for a part of a table by a match or a masked cookie, it 
 flows of the table for each part.  Flows of one whole cookie it finds by an index.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import Any

@@ -6,8 +6,6 @@ switch finds nothing refused any more.  A table that is full refuses every new h
 it must also have been quiet for a while: else there would be an event every second.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from typing import Any, NamedTuple

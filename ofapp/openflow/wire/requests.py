@@ -1,7 +1,5 @@
 """Requests to a switch, and the replies as they come in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -7,8 +7,6 @@ read.  The next turn is that of the share that has used the least time (start-ti
 so that a switch that never stops waits for the others, and not they for it.
 """
 
-from __future__ import annotations
-
 import heapq
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is known of cables beforehand: by the configuration, and from an earlier controller."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 
 from ofapp.bridge.fabric.params import FabricParams

@@ -1,7 +1,5 @@
 """What is known of link ports and their cables, and why a link must not carry frames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ofapp.bridge.fabric.links.cabling import Cabling

@@ -1,7 +1,5 @@
 """State of one link, two ports that hear each other and no others, and its failures."""
 
-from __future__ import annotations
-
 from ofapp.bridge.fabric.links.port import LinkPort
 from ofapp.bridge.fabric.plans.graph import Link
 from ofapp.bridge.fabric.status import LinkState

@@ -15,8 +15,6 @@ and report: a busy switch or a slow connection to it is no failed cable.
 Links of a member that the controller cannot reach stay as they are while the other end has carrier.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

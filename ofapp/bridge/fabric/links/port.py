@@ -1,7 +1,5 @@
 """State of one link port: its probes under way, and the ports that it hears."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ this with padding, a serial number, and a signature by the controller's key.  On
 can make one, and each is accepted once at a port, soon after it was sent (`flights`).
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from enum import Enum

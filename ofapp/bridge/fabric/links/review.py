@@ -1,7 +1,5 @@
 """Which ports are links, and which links carry frames: decided after each change."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 from ofapp.bridge.effects import Effect

@@ -1,7 +1,5 @@
 """Learned addresses of a fabric's bridge that are on the ports of one member."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ofapp.bridge.bridge import Bridge

@@ -4,8 +4,6 @@ It is a view of the fabric's one bridge, in the numbers of the switch's ports (s
 Inputs are translated.  All effects are for the fabric, which splits them among its members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Protocols of a fabric's bridge as one member sees them, in its port numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.bridge import Bridge

@@ -6,8 +6,6 @@ Colours change in this order only, and no colour can loop, so no frame can (RFC 
 only; the second also covers the failure of a member).  A member decides by its own ports alone.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Mapping
 

@@ -4,8 +4,6 @@ Members use a plan by its version, which every frame carries.  A version's flows
 frame meets one plan on its whole path, also while members change to another one.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Set
 from dataclasses import replace

@@ -8,8 +8,6 @@ neighbour with a lower and one with a higher number. Red goes to lower numbers, 
 so neither can loop. All neighbours of a kind are next hops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

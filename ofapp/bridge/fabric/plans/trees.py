@@ -5,8 +5,6 @@ all links carry frames.  The choice at a member depends on its links and distanc
 failed link changes only the trees that used it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial

@@ -12,8 +12,6 @@ the new plan waits: by the old plan the switches go around failed links.  A memb
 holds nothing and drops all frames.  So no frame meets parts of two plans.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

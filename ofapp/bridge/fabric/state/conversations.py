@@ -5,8 +5,6 @@ which sends it the member where the host is.  The switch removes such a flow whe
 and does not report that.  So this knows the hosts that a member may have, and never fewer.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 

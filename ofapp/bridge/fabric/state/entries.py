@@ -5,8 +5,6 @@ others.  Until every member was asked or is gone, all entries lead to the fabric
 that seem to have no members stay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

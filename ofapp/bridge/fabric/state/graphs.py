@@ -3,8 +3,6 @@
 A graph without failed links is used at once, and one with new links a little later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ofapp.bridge.fabric.links import Links

@@ -5,8 +5,6 @@ So the ports of all members share the numbers below.  Each member prefers an equ
 its port 3 is the third.  So after a restart of the controller the ports have the same numbers.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ofapp.bridge.lag.aggregation import MOST

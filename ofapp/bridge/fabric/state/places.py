@@ -3,8 +3,6 @@
 An aggregation has its number of the bridge at every member that has a port of it by configuration.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ member without carrier at the other end of each of its links is off or cut off f
 is gone, and so are its ports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from ofapp.bridge.fabric.plans.graph import Graph

@@ -1,7 +1,5 @@
 """What one member should hold of the desired state of a fabric's bridge, in its port numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ The result are steps; each has effects by member, with the port numbers of its s
 begins when all connected members of the one before have carried theirs out.  Notices are not in it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

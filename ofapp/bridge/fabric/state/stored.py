@@ -1,7 +1,5 @@
 """Reading the stored document of a fabric, which `FabricState.dump` makes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ofapp.bridge.fabric.address import VERSIONS

@@ -3,8 +3,6 @@
 A user's binding is never limited, does not end, and wins over those that hosts cause.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What one input changes, collected in any order, and its effects in the order that is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ofapp.bridge.effects import Effect, ForwardFrame, StateChanged

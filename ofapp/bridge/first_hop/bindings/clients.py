@@ -6,8 +6,6 @@ dropped.  A client that gets no lease gives the room back, and so does an addres
 declined, which servers do not lease for a while.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.first_hop.binding import Origin

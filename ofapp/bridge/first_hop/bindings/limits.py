@@ -4,8 +4,6 @@ A limit that was reached stays so until a twentieth of it is free again: it is r
 not with each host that comes and goes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from ofapp.bridge.effects import Effect

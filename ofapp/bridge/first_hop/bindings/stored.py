@@ -1,7 +1,5 @@
 """The stored form of bindings: those of hosts, as users' are stored elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ In a VLAN an address has one host, which is a MAC address on a port, or several 
 by bindings of users.  A port is known by its name, and keeps its bindings while it is gone.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any

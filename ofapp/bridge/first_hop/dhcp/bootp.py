@@ -1,7 +1,5 @@
 """DHCPv4 messages (RFC 2131, RFC 2132) and BOOTP (RFC 951)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """DHCPv4 snooping (RFC 7513 4.2, 6): a lease is what a server acknowledges."""
 
-from __future__ import annotations
-
 from ofapp.bridge.effects.content import BoundAddress
 from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.dhcp import bootp

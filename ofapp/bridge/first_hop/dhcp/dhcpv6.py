@@ -1,7 +1,5 @@
 """DHCPv6 messages (RFC 8415)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ofapp.bridge.effects.content import BoundAddress

@@ -4,8 +4,6 @@ A Reply to Confirm grants nothing: a server checks only whether the addresses fi
 8415 18.3.3).
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.first_hop.binding import Origin
 from ofapp.bridge.first_hop.dhcp import dhcpv6, ldra
 from ofapp.bridge.first_hop.dhcp.dhcpv6 import Message, read_message, read_relayed

@@ -5,8 +5,6 @@ own statement.  Names with characters other than those of host names (RFC 1123 2
 underscore) are refused: names are shown in terminals and on the page.
 """
 
-from __future__ import annotations
-
 import re
 
 from ofapp.bridge.first_hop.dhcp.quota import PortQuota

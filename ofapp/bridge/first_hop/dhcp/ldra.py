@@ -4,8 +4,6 @@ It adds the client's MAC address as well (RFC 6939).  It needs no IP address: a 
 message keeps the client's addresses, so the Relay-reply message comes back to the client's.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.first_hop.dhcp.dhcpv6 import (
     CLIENT_LINK_LAYER,
     CLIENT_PORT,

@@ -1,7 +1,5 @@
 """Entries that hosts cause, with room for those of each port."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 

@@ -4,8 +4,6 @@ The bridge is not a relay agent: giaddr stays 0.  A server or relay agent must t
 such a bridge (RFC 3046 2.1, "trusted circuit").
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.first_hop.dhcp.bootp import (
     COOKIE,
     END,

@@ -1,7 +1,5 @@
 """Which relay options a bridge inserts and removes, for both versions of DHCP."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 

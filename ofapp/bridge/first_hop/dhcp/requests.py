@@ -1,7 +1,5 @@
 """Requests of clients that a server may answer, each with the port that it came in by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """DHCP snooping: what becomes of each message, and which leases it grants or ends."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

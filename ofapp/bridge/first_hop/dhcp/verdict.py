@@ -1,7 +1,5 @@
 """Verdicts on DHCP messages, and their changes of bindings."""
 
-from __future__ import annotations
-
 from enum import Enum
 from hashlib import blake2b
 from typing import NamedTuple

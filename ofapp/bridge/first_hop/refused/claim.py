@@ -1,7 +1,5 @@
 """Claims of refused frames, read from the samples that the switch sends."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from typing import NamedTuple
 

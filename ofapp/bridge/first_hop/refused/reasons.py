@@ -1,7 +1,5 @@
 """Reasons for which the controller refuses frames of hosts, in words, by name of their counter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 _MALFORMED = "the message is malformed"

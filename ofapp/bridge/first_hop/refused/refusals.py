@@ -1,7 +1,5 @@
 """Refused claims: the latest ones, by the samples of refused frames from the switch."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

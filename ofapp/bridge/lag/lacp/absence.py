@@ -43,8 +43,6 @@ Each partner has to answer in any case. One that has given this end up meanwhile
 have the bit LACP_Timeout wrong in their partner information; the only effect is that it answers.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.lag.lacp.core import Core
 from ofapp.bridge.lag.lacp.port import PAUSED, SHORT_TIMEOUT_TIME, AggregationPort, Churn, Receive
 

@@ -3,8 +3,6 @@
 One for the actor and one for the partner.  They only report; nothing depends on churn.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.lag.lacp.core import Core
 from ofapp.bridge.lag.lacp.events import LACP_CHURN
 from ofapp.bridge.lag.lacp.information import State

@@ -5,8 +5,6 @@ frames. An LACPDU may promise that the member collects, and then the partner sen
 shell puts a barrier before it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ofapp.bridge.event import Event

@@ -1,7 +1,5 @@
 """Events of LACP."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import BY_ITSELF, INFO, WARNING, EventKind
 
 LACP_PARTNER = EventKind(

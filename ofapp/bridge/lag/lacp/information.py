@@ -3,8 +3,6 @@
 Both sides of a link have the same values, so there is one type for them.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from enum import IntFlag
 from typing import NamedTuple

@@ -15,8 +15,6 @@ A member that has begun to collect or to distribute too often lately is held bac
 And while others are in use it gives its partner PARTNER_GRACE to do what it signals.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.lag.lacp.core import Core
 from ofapp.bridge.lag.lacp.events import LACP_HELD_BACK
 from ofapp.bridge.lag.lacp.information import State

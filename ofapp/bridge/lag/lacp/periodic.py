@@ -4,8 +4,6 @@ The partner says how often it wants LACPDUs; where that is each second, they lea
 Two passive ends send nothing.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.lag.lacp.core import Core
 from ofapp.bridge.lag.lacp.information import State
 from ofapp.bridge.lag.lacp.port import (

@@ -4,8 +4,6 @@ As in spanning tree, a timer (6.4.10) is the instant at which it runs out, and "
 ``timer <= now``.  EXPIRED has run out, PAUSED does not run.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from enum import Enum

@@ -10,8 +10,6 @@ is probably a switch whose controller is disconnected: giving it up would stop t
 Its members stay in use until it is heard again, for as long as with rate slow (Long_Timeout_Time).
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.lag.lacp.core import Core
 from ofapp.bridge.lag.lacp.events import (
     LACP_DEFAULTED,

@@ -13,8 +13,6 @@ A member whose partner has just fallen silent is selected last: another one repl
 not three seconds later.
 """
 
-from __future__ import annotations
-
 from ofapp.bridge.lag.lacp.core import Core, LagId
 from ofapp.bridge.lag.lacp.events import LACP_STRANGER
 from ofapp.bridge.lag.lacp.port import AggregationPort, Receive, Selected

@@ -9,8 +9,6 @@ versions the first 110 octets are read.  It may check lengths: they are the stan
 and may only grow in a later one.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Frozen values with the state of an aggregation, for an API (802.1AX clause 7.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -5,8 +5,6 @@ member, with the final state.  No more than three leave in a second, as up to 80
 802.1AX-2020 would allow ten.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.bridge.lag.lacp.core import Core

@@ -6,8 +6,6 @@ a change of the version is one flow, however many hosts there are at other membe
 leaves is without the header, and comes in by the logical port that stands for all other members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.desired import Desired

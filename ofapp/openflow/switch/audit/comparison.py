@@ -4,8 +4,6 @@ Pure comparison; it never wipes: what is right stays untouched, with its counter
 missing is added before what is superfluous goes.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

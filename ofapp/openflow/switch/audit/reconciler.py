@@ -4,8 +4,6 @@ The switch is asked for all it has of ours, and what differs is put right.  It i
 a controller that restarts costs no frame, and what is deleted by hand comes back.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping

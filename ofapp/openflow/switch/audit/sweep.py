@@ -16,8 +16,6 @@ The switch's idle clock starts with each flow.  So the FDB ages an address that 
 again and has not been seen since, by when it was last seen; the time without the switch counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import Enum
 from itertools import chain

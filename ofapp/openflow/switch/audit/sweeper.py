@@ -7,8 +7,6 @@ through one part of the whole, too, and in time through all of it.  How much is 
 follows from the flows that the switch says it has, never from what the bridge knows.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from typing import Any

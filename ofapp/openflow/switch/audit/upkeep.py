@@ -3,8 +3,6 @@
 It is compared when it connects, periodically, on request, and when a flow was deleted from outside.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping

@@ -5,8 +5,6 @@ counted until then, as of the last poll, is carried on.  A controller that start
 the switch has counted, with the time since when it did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 

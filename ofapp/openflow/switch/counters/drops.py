@@ -1,7 +1,5 @@
 """Counters of a switch: frames that its flows drop, and frames by rule of the access lists."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

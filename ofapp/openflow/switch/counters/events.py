@@ -1,7 +1,5 @@
 """Events of frames that a switch held back or dropped, by its counters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

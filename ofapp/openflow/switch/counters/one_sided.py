@@ -6,8 +6,6 @@ come by the others.  A partner that hashes may do so, too, with few hosts: so th
 and nothing is decided by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ it answers.  So after each part of the requests the switch has a rest, so much l
 its answer took; and switches that connected together are not polled together from then on.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator

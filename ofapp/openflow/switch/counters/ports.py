@@ -6,8 +6,6 @@ polled in slices, with rests between, so that BPDUs never wait for all of them. 
 that takes some seconds, for which a client is not kept waiting when the last answer is recent.
 """
 
-from __future__ import annotations
-
 import logging
 import struct
 import time

@@ -1,7 +1,5 @@
 """Rates: which ports send too much, the events about it, and when it counts as over."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ What the switch holds already is known (`installed`), so that any change of the 
 smallest change of the switch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain, islice

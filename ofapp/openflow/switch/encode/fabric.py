@@ -1,7 +1,5 @@
 """Effects on a member of a fabric to messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 

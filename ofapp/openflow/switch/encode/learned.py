@@ -5,8 +5,6 @@ takes two.  So the flows of `ofapp.openflow.pipeline.flows.learned_flows` are se
 marker values, and each host's messages are those bytes with its own values packed in.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from functools import lru_cache

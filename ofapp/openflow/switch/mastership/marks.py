@@ -9,8 +9,6 @@ move is replaced whenever one of these was carried out: also if a controller die
 answers or not.  So the mark is a flow that no frame meets, with a number in its cookie.
 """
 
-from __future__ import annotations
-
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.owner import mark_flow

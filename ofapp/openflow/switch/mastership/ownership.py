@@ -12,8 +12,6 @@ reservation has ended.
 Members of a cluster do know each other: there a claim in etcd comes first (`mastership`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import socket

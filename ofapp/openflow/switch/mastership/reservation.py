@@ -7,8 +7,6 @@ and they are added with CHECK_OVERLAP, which a switch refuses while another's is
 overlap.  So making a reservation and testing whether another controller has one is one step.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable, Iterator
 from functools import cached_property

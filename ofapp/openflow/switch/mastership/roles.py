@@ -15,8 +15,6 @@ Both ways are generators of requests that are sent the replies: without I/O, so 
 have them stopped and delayed at every step.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Generator
 from enum import IntEnum

@@ -4,8 +4,6 @@ A switch that adds 5,000 ports wrote 10,000 lines: each port was added, is up, a
 its states of spanning tree.  The single events are kept at debug level.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.bridge.effects import Effect

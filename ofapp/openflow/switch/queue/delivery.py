@@ -6,8 +6,6 @@ it, and its datapath follows (see `revalidation`).  Deletes that can wait do so 
 busy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum

@@ -5,8 +5,6 @@ so the more there are, the more go at once, and that is cheaper for the switch. 
 first sightings does not wait for the others, as long as they are few.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from operator import itemgetter

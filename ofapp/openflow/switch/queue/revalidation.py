@@ -23,8 +23,6 @@ nothing until the first pass.  The reply's time is a measure, too: what makes th
 makes the reply late, where nothing is reported.
 """
 
-from __future__ import annotations
-
 LEAST = 0.001
 MOST = 0.5
 """Seconds.  It is bounded, because a network must converge; a later cache may cost duplicates."""

@@ -4,8 +4,6 @@ OpenFlow has bundles from version 1.4 on; for 1.3 they are ONF's extension EXT-2
 vSwitch speaks.  No frame ever meets half of a new configuration.  Meters cannot be part of one.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from itertools import count

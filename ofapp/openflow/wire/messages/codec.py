@@ -4,8 +4,6 @@ Their structures recur and are kept.  Putting these together by hand is a tenth 
 which counts on a switch of thousands of ports.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Collection, Iterable
 from functools import lru_cache

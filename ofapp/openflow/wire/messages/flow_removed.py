@@ -1,7 +1,5 @@
 """Reading FLOW_REMOVED: an address has aged out, or a flow was deleted."""
 
-from __future__ import annotations
-
 import re
 import struct
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Read at fixed offsets: there may be two hundred thousand.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple

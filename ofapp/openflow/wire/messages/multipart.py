@@ -1,7 +1,5 @@
 """Reading the head of a multipart reply."""
 
-from __future__ import annotations
-
 import struct
 
 from ofapp.osken import ofp

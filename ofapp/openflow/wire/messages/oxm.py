@@ -1,7 +1,5 @@
 """The fields of a flow's match on the wire (OXM, OpenFlow 1.3.5 7.2.3)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple

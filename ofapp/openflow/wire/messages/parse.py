@@ -8,8 +8,6 @@ generous share of the processor's time and is then stopped.  A HELLO, which come
 is known of its sender, is checked as well, so that an unknown peer cannot use up even that share.
 """
 
-from __future__ import annotations
-
 import signal
 import struct
 from types import FrameType

@@ -4,8 +4,6 @@ Not with os-ken's objects: a thousand switches that come at once describe ten th
 each, and most of what an object costs is the text of an address that is made a number again.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ os-ken serialises what it has.  What it cannot express is laid out by hand: acti
 extension, and a controller action with a meter (`_controller2`).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable
 from functools import lru_cache
