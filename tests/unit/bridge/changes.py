@@ -1,7 +1,5 @@
 """Changed parameters of a bridge, to be applied by `Bridge.set_params`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

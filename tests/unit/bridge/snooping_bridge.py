@@ -1,7 +1,5 @@
 """A bridge that snoops, for tests: its ports, frames of its hosts, and what it makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ofapp.bridge.bridge import Bridge

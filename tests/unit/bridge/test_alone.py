@@ -1,7 +1,5 @@
 """The only port that is up is open at once: there is no other that it could relay to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

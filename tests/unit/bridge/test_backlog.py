@@ -1,7 +1,5 @@
 """Who waits to be learned: each port in turn, each sighting once, no more than there is room."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from ofapp.bridge.fdb.backlog import LONGEST, Backlog

@@ -1,7 +1,5 @@
 """The IP addresses of hosts come from bindings where there are any, else from their frames."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 from ofapp.bridge.bridge import Bridge

@@ -1,7 +1,5 @@
 """The bridge's rules, one by one."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.bridge import Bridge

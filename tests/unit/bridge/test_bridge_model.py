@@ -1,7 +1,5 @@
 """Any sequence of events: the FDB, the switch and a plain reading of the rules agree."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule

@@ -1,7 +1,5 @@
 """Why a host has no network: the sentence for each reason, and that nothing is said of others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from ipaddress import ip_address

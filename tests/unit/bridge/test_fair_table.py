@@ -1,7 +1,5 @@
 """A full table is shared among ports: at the limit of the bridge, and of a VLAN."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import hypothesis.strategies as st

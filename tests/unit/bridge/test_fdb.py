@@ -1,7 +1,5 @@
 """Serials of learned addresses: cohorts, by which a switch is looked at piece by piece."""
 
-from __future__ import annotations
-
 from ofapp.bridge.fdb.fdb import COHORT_SIZE, COHORTS, Entry, EntryType, Fdb
 
 

@@ -1,7 +1,5 @@
 """Learned addresses as events, while a listener asks for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, cast
 

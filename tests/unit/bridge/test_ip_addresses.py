@@ -1,7 +1,5 @@
 """Which IP addresses hosts were heard with: what frames tell of their sender, and what is kept."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 import pytest

@@ -1,7 +1,5 @@
 """Limits of ports and VLANs: what is beyond floods or is dropped, and when that is over."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.bridge import Bridge

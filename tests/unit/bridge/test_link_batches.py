@@ -1,7 +1,5 @@
 """Links of several ports change together: what the switch holds is what the tree says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """Switches with many ports: ports that come and go together cost each of them the same."""
 
-from __future__ import annotations
-
 import ofapp.common.hub  # noqa: F401
 
 # isort: split

@@ -1,7 +1,5 @@
 """Addresses that flap or are sticky: when they are held down, where, and for how long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Multicast snooping on the bridge: what a switch held, permanent entries, on and off."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.bridge import Bridge

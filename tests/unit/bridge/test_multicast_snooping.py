@@ -1,7 +1,5 @@
 """Multicast snooping on the bridge: ports, topology changes, VLANs, absence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Names that identify ports, however a switch calls them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Ports by name in events, as users see them."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.bridge import Bridge

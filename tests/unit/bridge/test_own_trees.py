@@ -1,7 +1,5 @@
 """Bridges of one controller know of each other's spanning trees, for as long as they run."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import pytest

@@ -1,7 +1,5 @@
 """A parameter is declared once: the file, the API and the command line have it from the core."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf, nan
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """A protocol is one class and one line: the bridge passes it all that happens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A bridge at rest is looked at as often as it has something to say, and ports come together."""
 
-from __future__ import annotations
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import SendFrame
 from ofapp.bridge.event import Event

@@ -3,8 +3,6 @@
 The switches and the controller here are numbers, and so is time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

@@ -3,8 +3,6 @@
 A chain: host ports 1 (which may be a member) and 2 (which is silent) at each, cables on 3 and 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

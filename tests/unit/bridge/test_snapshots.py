@@ -1,7 +1,5 @@
 """Snapshots that were damaged: refused, or nothing that comes after them raises."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

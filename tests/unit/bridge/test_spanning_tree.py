@@ -1,7 +1,5 @@
 """Spanning tree on the bridge: what is sent to the datapath, and in which order."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A controller that is stopped for a while goes on where it was: that time was no silence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

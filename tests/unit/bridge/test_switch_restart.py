@@ -1,7 +1,5 @@
 """A switch that has restarted and lost all its flows: addresses behind its ports are kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge import stp

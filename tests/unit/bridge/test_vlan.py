@@ -1,7 +1,5 @@
 """VLAN membership as values: classes of VIDs, blocks, which ports reach which."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

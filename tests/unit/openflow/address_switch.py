@@ -1,7 +1,5 @@
 """A bridge's switch, which takes messages, read as tables of addresses and ports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Random histories of a fabric, whose members are switches that take OpenFlow messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """A bridge on which every guard over sources stands."""
 
-from __future__ import annotations
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy, VlanPolicy

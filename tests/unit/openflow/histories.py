@@ -1,7 +1,5 @@
 """Random histories of a bridge on one switch: changes of ports, links, parameters and addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, replace
 from random import Random

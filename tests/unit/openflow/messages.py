@@ -1,7 +1,5 @@
 """OpenFlow messages one by one."""
 
-from __future__ import annotations
-
 import struct
 
 

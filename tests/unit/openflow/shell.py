@@ -1,7 +1,5 @@
 """A session in virtual time: what it sends is taken by a switch, and each message is looked at."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache

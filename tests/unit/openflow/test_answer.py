@@ -1,7 +1,5 @@
 """Whose address the switch answers for, while an address moves from host to host."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 import pytest

@@ -3,8 +3,6 @@
 What a change makes and what the whole description makes are compared after each step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 

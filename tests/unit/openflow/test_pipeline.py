@@ -1,7 +1,5 @@
 """A flow must be declared, and reconciliation changes only what differs."""
 
-from __future__ import annotations
-
 import dataclasses
 import struct
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 `GENERATION` if that is meant, and write the file again with OFAPP_WRITE_WIRE_FORMAT=1.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A world of members and cables in virtual time, which carries the frames of `Links`."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Graphs for tests of the fabric."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator
 

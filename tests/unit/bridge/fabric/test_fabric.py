@@ -1,7 +1,5 @@
 """Several switches that are one bridge, in virtual time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

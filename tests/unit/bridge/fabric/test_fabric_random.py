@@ -1,7 +1,5 @@
 """A fabric in which anything fails in any order: no frame arrives twice, and all recovers."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Links of a fabric: found, proven in both directions, and given up when they fail."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

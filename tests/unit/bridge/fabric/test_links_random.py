@@ -1,7 +1,5 @@
 """Links of a fabric in random sequences of changes of cables, connections and the controller."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from hypothesis import given, settings

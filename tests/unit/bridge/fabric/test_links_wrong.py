@@ -1,7 +1,5 @@
 """Wrong cables of a fabric, and frames that no member has sent just now."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.event import Event

@@ -1,7 +1,5 @@
 """Learned addresses of a fabric's bridge as one member sees them."""
 
-from __future__ import annotations
-
 from ofapp.bridge import stp
 from ofapp.bridge.desired import Asked
 from ofapp.bridge.effects import Effect, ForFabric, InstallEntry, RemoveDestination

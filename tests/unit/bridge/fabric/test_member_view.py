@@ -1,7 +1,5 @@
 """The bridge of a fabric as the session of one member uses it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.bridge.effects import ForFabric, PutStatic, SendFrame

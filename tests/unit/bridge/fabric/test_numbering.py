@@ -1,7 +1,5 @@
 """Port numbers of a fabric's bridge."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Unicast frames in a fabric: delivered after any one failure, and without a loop after all."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 

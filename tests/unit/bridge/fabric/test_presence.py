@@ -1,7 +1,5 @@
 """Which members of a fabric are gone, and which may forward without the controller."""
 
-from __future__ import annotations
-
 from ofapp.bridge.fabric.plans.graph import End, Graph, Link
 from ofapp.bridge.fabric.state.presence import PATIENCE, Presence
 

@@ -1,7 +1,5 @@
 """The desired state of a fabric's bridge at one member."""
 
-from __future__ import annotations
-
 from ofapp.bridge.desired import Asked, Desired
 from ofapp.bridge.effects import PutStatic
 from ofapp.bridge.effects.content import DesiredLag

@@ -1,7 +1,5 @@
 """Effects of a fabric's bridge on each of its members, and conversations between these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """The paths of frames through a fabric, for display."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Trees of a fabric: every member once, and all links used."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Updates of a fabric: also if messages are lost or late, no frame meets parts of two plans."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Iterator, Set

@@ -1,7 +1,5 @@
 """Frames for fuzzing: valid ones that are cut, extended and changed, and arbitrary octets."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.support import dhcp_frames as frames

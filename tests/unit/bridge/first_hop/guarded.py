@@ -1,7 +1,5 @@
 """A bridge with guest ports, for tests of first-hop security."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from ipaddress import ip_address, ip_network
 

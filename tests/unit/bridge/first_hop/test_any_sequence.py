@@ -1,8 +1,6 @@
 """Any sequence of frames, ports, settings and restarts: one owner for each address, limits hold,
 and the switch knows the hosts that the bridge wants, also if it only follows effects."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What the sample of a refused frame says that it claims."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Any octets: never an exception, and what is not forwarded is counted."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Bindings by DHCP through a whole bridge: made by what the server grants, before it is heard."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hosts that appear on another port: what moves their bindings, and what never does."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.bridge import Bridge

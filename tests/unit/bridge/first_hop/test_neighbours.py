@@ -1,7 +1,5 @@
 """First come, first served (RFC 6620) through a whole bridge: who gets an IPv6 address, when."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

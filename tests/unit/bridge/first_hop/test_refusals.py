@@ -1,7 +1,5 @@
 """What was refused: the last claims with what contradicts them, and events that do not flood."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Relay options of DHCP through a whole bridge, with its ports' names and parameters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

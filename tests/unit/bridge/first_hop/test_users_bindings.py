@@ -1,7 +1,5 @@
 """Bindings of users: what they allow on which port, and what becomes of them as ports change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

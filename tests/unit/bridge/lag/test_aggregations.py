@@ -1,7 +1,5 @@
 """Aggregations through the whole bridge, in virtual time: members go in, one port comes out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Aggregations that speak LACP, through the whole bridge: what is sent to the datapath and when."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

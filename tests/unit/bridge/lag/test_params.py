@@ -1,7 +1,5 @@
 """What can be set of an aggregation is checked when it is made, and refused by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.input_error import InputError

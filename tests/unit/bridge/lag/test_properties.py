@@ -1,7 +1,5 @@
 """With any ports of a switch and any file, each port has one role."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import given

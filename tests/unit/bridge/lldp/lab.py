@@ -1,7 +1,5 @@
 """LLDP in virtual time: bridges with cables between them, and frames as others make them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

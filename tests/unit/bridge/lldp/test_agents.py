@@ -1,7 +1,5 @@
 """LLDP through whole bridges, in virtual time: IEEE 802.1AB-2016 clause 9."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """One-way links through whole bridges, in virtual time."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace

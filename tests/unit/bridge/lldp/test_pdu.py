@@ -1,7 +1,5 @@
 """LLDPDUs: made and read, and anything that a host may send instead (802.1AB-2016 9.2.7.7)."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

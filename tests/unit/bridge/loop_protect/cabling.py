@@ -3,8 +3,6 @@
 Frames and the closing of ports take no time, or a random time.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """Loop protection in virtual time: loops end, uplinks stay, and copied frames close nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

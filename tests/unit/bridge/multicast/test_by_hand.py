@@ -1,7 +1,5 @@
 """What people set and take away by hand: members that age, members forgotten, sources excluded."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import PortParams

@@ -1,7 +1,5 @@
 """The float codes against the RFC's formula."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

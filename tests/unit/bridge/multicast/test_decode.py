@@ -1,7 +1,5 @@
 """What the decoder believes, what it drops and why, and that nothing makes it raise."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Our queries, octet by octet against frames built independently."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import Family

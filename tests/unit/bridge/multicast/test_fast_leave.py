@@ -1,7 +1,5 @@
 """Fast leave: a stream ends at once, but not for another host known to be behind the port."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import Params, PortParams, VlanParams

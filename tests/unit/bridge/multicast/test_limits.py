@@ -1,8 +1,6 @@
 """A hostile host harms its own port, limits are reported and recover, and no work grows with the
 number of groups."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -11,8 +11,6 @@ or speaks an old version (which cannot say what it does not want), for as long a
 lasts; and sources that a host in EXCLUDE mode shares a port with (RFC 3376 keeps a superset).
 """
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (

@@ -1,7 +1,5 @@
 """Bad parameters are refused by name; the heap of deadlines on its own."""
 
-from __future__ import annotations
-
 from math import inf, nan
 
 import pytest

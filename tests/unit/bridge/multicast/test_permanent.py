@@ -1,7 +1,5 @@
 """Permanent entries, a controller restart, and what the API shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import (

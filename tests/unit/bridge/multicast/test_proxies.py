@@ -1,7 +1,5 @@
 """Queries from 0.0.0.0 (and ::): of proxies, and of bridges that have no address to ask from."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import (

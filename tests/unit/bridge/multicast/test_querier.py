@@ -1,7 +1,5 @@
 """Our querier and the others': startup, intervals, election, silence, report suppression."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import Params, QuerierInfo, VlanParams

@@ -1,8 +1,6 @@
 """RFC 4541, rule by rule. Each test's name carries the section; `vx` runs it as section 3 asks for
 MLD too."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import (

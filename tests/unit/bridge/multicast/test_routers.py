@@ -1,8 +1,6 @@
 """Router ports: how they age, what configuration forbids; ports that come, go and stop forwarding;
 topology changes."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.multicast import PortParams

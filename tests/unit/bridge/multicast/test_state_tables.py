@@ -2,8 +2,6 @@
 timer can run out (RFC 3376 6.2.3, 6.3, 6.5; RFC 3810 7.2.3, 7.3, 7.5), and the queries that follow,
 with reports from the wire, for both families."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

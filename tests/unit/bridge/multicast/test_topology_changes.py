@@ -1,7 +1,5 @@
 """How often topology changes make the bridge ask."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """ARP messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.packet.arp import REPLY, REQUEST, read_arp

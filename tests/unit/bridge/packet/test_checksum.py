@@ -1,7 +1,5 @@
 """Checksums against the slow definition."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

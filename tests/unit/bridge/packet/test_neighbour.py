@@ -1,7 +1,5 @@
 """Neighbour discovery: what is read, what is malformed, and what a bridge sends."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

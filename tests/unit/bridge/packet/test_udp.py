@@ -1,7 +1,5 @@
 """Ethernet, IP and UDP headers: what is read, and what is malformed."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.packet.ip import Packet, read_ip

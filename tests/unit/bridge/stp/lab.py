@@ -1,7 +1,5 @@
 """One spanning tree on a bench: hear BPDUs, let time pass, look at what comes out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.bridge.event import Event

@@ -1,7 +1,5 @@
 """What `topology.Network` is made of: bridges, the LANs between them, and the error of a loop."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ofapp.bridge.stp import (

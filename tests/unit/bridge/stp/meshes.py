@@ -1,7 +1,5 @@
 """Networks at random: without a hub, so that what runs real switches may use them, too."""
 
-from __future__ import annotations
-
 import random
 
 

@@ -1,7 +1,5 @@
 """Designated ports that stay closed although the bridge behind them could agree."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 

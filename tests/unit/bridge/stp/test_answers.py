@@ -1,7 +1,5 @@
 """Between bridges of one controller an agreement says to what, and silence is not absence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ofapp.bridge.stp import (

@@ -3,8 +3,6 @@
 `fabric` looks for loops in what the switches forward at every single opening.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -4,8 +4,6 @@ What is remembered of them, who is behind which port, is of the bridges that the
 another address now, and perhaps another port by the same number.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

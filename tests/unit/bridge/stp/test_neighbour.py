@@ -1,7 +1,5 @@
 """Whose agreement counts, and what a bridge that was deaf may do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Access lists become flows that decide as the lists do, and counters that keep their names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Groups with more ports than a message can carry."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Flows of a member of a fabric, and how they change."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections import Counter

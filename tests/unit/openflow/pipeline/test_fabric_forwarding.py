@@ -4,8 +4,6 @@ Small fabrics are tried exhaustively: all graphs, and all sets of failed links. 
 failed is one whose links have.  `tests.support.flow_switch` is what interprets the flows.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ for each host elsewhere that one of them talks to.  Of the latter there are at m
 that they are removed, and frames to hosts that come in addition flood.
 """
 
-from __future__ import annotations
-
 import ofapp.common.hub  # noqa: F401
 
 # isort: split

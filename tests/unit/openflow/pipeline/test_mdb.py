@@ -1,7 +1,5 @@
 """Multicast entries: what is written is what is read back, and groups are given out once."""
 
-from __future__ import annotations
-
 import struct
 
 import hypothesis.strategies as st

@@ -3,8 +3,6 @@
 Each runs in a separate process, whose `TRAPS` or list of tables has one entry more.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from textwrap import dedent

@@ -1,7 +1,5 @@
 """Counters that outlive the flows they are read from."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Many ports of which the same is to be told at the same time are reported once."""
 
-from __future__ import annotations
-
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SetFlood

@@ -1,7 +1,5 @@
 """Effects on their way to a switch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sightings on their way: at once while the switch keeps up, then together and in turn."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.fdb.backlog import LONGEST

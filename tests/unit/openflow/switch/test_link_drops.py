@@ -1,7 +1,5 @@
 """Link ports of a fabric that drop frames as their links are not proven."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ofapp.common.hub  # noqa: F401

@@ -1,7 +1,5 @@
 """A port that floods beside a quiet one, in virtual time: how long a new host of either waits."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import pytest

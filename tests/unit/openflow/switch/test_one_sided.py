@@ -1,7 +1,5 @@
 """A static aggregation whose partner sends by one member alone."""
 
-from __future__ import annotations
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.params import LagParams

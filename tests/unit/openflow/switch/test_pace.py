@@ -1,7 +1,5 @@
 """How long a switch rests between questions, and when the next look is."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.openflow.switch.counters.pace import LONGEST, SHARE, SPREAD, Pace, spread

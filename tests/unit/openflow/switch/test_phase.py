@@ -1,7 +1,5 @@
 """How far the life of a connection has come."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.openflow.switch.phase import Phase, Transition, after

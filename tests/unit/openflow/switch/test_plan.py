@@ -1,7 +1,5 @@
 """A plan says which things of the network change, and counts their flows."""
 
-from __future__ import annotations
-
 import pytest
 
 import ofapp.common.hub  # noqa: F401

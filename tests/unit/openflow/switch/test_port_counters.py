@@ -1,7 +1,5 @@
 """What a switch has counted at its ports: asked once, in slices where there are many."""
 
-from __future__ import annotations
-
 import struct
 import time
 from typing import Any

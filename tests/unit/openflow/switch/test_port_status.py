@@ -1,7 +1,5 @@
 """What a switch tells of its ports, taken in a portion at a time."""
 
-from __future__ import annotations
-
 import ofapp.common.hub  # noqa: F401
 
 # isort: split

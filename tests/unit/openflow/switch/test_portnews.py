@@ -1,7 +1,5 @@
 """What a switch tells of its ports at once is one step for the bridge; nothing is passed over."""
 
-from __future__ import annotations
-
 import ofapp.common.hub  # noqa: F401
 
 # isort: split

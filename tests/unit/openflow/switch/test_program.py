@@ -1,7 +1,5 @@
 """What a switch should hold as one value, and the smallest change from one to another."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

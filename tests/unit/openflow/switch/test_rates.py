@@ -1,7 +1,5 @@
 """Rates: which ports are held back, what is reported, and when it is over."""
 
-from __future__ import annotations
-
 from ofapp.bridge.event import Severity
 from ofapp.openflow.model.traps import SIGHTING
 from ofapp.openflow.switch.counters.events import HELD_BACK

@@ -1,7 +1,5 @@
 """A switch is brought in line in portions, and what its bridge wants meanwhile is not lost."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """DeferredDeletes that wait until a switch has time for them."""
 
-from __future__ import annotations
-
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import InstallEntry, RemoveDestination
 from ofapp.bridge.params.params import BridgeParams

@@ -1,7 +1,5 @@
 """A session over a list in place of a channel: what is sent, and when."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections import Counter

@@ -1,7 +1,5 @@
 """Guards over sources as flows: single effects lead to what the whole program says."""
 
-from __future__ import annotations
-
 import ofapp.common.hub  # noqa: F401
 
 # isort: split

@@ -4,8 +4,6 @@ The switch here answers as Open vSwitch does and counts the flows it comes by: t
 cookie it finds by an index, for any other question it walks through all of them.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Which controller a switch is reserved for."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

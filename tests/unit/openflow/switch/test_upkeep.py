@@ -1,7 +1,5 @@
 """When a switch is looked at again."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any

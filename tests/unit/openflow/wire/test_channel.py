@@ -1,7 +1,5 @@
 """The channel's receive side, on a socket that is a list: any chopping, any garbage."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import socket

@@ -1,7 +1,5 @@
 """What is put together by hand is what os-ken makes of the same flow."""
 
-from __future__ import annotations
-
 import pytest
 
 import ofapp.common.hub  # noqa: F401

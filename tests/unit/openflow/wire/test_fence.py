@@ -1,7 +1,5 @@
 """What is to be sent while a fence does not hold never reaches the switch."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

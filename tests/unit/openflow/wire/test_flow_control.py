@@ -1,7 +1,5 @@
 """The window: what is open, when to ask, and how it follows the switch."""
 
-from __future__ import annotations
-
 from random import Random
 
 from ofapp.openflow.wire.flow_control import HOST, LARGEST, MARK, PATIENCE, SMALLEST, FlowControl

@@ -1,7 +1,5 @@
 """A connection without a handshake is closed; no other is."""
 
-from __future__ import annotations
-
 import pytest
 
 import ofapp.common.hub  # noqa: F401

@@ -1,7 +1,5 @@
 """What is read is sorted by how urgent it is: no storm stands before a BPDU."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections import Counter

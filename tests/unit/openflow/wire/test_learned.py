@@ -1,7 +1,5 @@
 """The fast path speaks the same OpenFlow as os-ken, and shrugs off what is malformed."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Bridges of one ovs-vswitchd take turns; those that do not share one do not wait for long."""
 
-from __future__ import annotations
-
 import heapq
 
 from ofapp.openflow.wire.flow_control import HOST, MARK, FlowControl

@@ -1,7 +1,5 @@
 """Ports read as os-ken reads them."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

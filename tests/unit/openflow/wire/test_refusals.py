@@ -1,7 +1,5 @@
 """What errors are about, what stands, and what is reported it."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 

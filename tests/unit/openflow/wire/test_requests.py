@@ -1,7 +1,5 @@
 """Questions to a switch, and answers that do not come to an end."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Turns: a task that works without end waits for the others."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import ofapp.common.hub as hub

@@ -1,7 +1,5 @@
 """DHCP snooping as the tests use it: a port, a host behind it, and what a frame says."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 from ofapp.bridge.effects.content import BoundAddress

@@ -1,7 +1,5 @@
 """Captured exchanges of real clients and servers give the leases that these had."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

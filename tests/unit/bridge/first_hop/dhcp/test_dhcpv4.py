@@ -1,7 +1,5 @@
 """DHCPv4: which messages of hosts pass, and which leases servers grant and end."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """DHCPv6: which messages of hosts pass, and which leases servers grant and end."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.first_hop.dhcp.requests import SECONDS

@@ -1,7 +1,5 @@
 """Names of hosts in DHCP requests: option 12 of DHCPv4, option 39 of DHCPv6."""
 
-from __future__ import annotations
-
 from tests.support.dhcp_frames import (
     INFORM,
     REQUEST,

@@ -1,7 +1,5 @@
 """Room for what hosts cause, shared by ports."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Option 82 (RFC 3046) and Relay-forward messages (RFC 6221): inserted, kept and removed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

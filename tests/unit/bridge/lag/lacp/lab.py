@@ -4,8 +4,6 @@ What travels over a cable takes `delay` seconds, unless `fate` says otherwise.  
 directions and each can fail by itself: then frames are lost in it although the link is up.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import replace

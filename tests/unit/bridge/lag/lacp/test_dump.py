@@ -1,7 +1,5 @@
 """An actor to plain data and back; nothing that is in a file makes another actor of it."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """What a host can bring about has a bound, however many frames it sends and with any content."""
 
-from __future__ import annotations
-
 import tracemalloc
 from random import Random
 

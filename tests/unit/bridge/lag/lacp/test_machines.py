@@ -3,8 +3,6 @@
 taken; arrows that begin nowhere come first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from types import SimpleNamespace

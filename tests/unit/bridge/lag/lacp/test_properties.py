@@ -7,8 +7,6 @@ under way.  Never does an aggregation send to two others for longer than that.  
 again both ends come to the same.
 """
 
-from __future__ import annotations
-
 import os
 from random import Random
 

@@ -1,7 +1,5 @@
 """Slow Protocols frames: what is read, what is refused and counted; and nothing ever raises."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

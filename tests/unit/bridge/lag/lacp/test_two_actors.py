@@ -1,7 +1,5 @@
 """Two actors that are cabled together, and what a user would see of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from ofapp.bridge.lag.lacp import Actor, Information, MemberState, SendPdu, SetMember, State, System
