@@ -1,7 +1,10 @@
-"""The floating-point codes of IGMPv3 and MLDv2."""
+"""What IGMPv3 and MLDv2 have in common: floating-point codes, ends of queries, and records."""
 
-from ofapp.bridge.multicast.message import Record
+from struct import pack, unpack_from
+
+from ofapp.bridge.multicast.message import Query, Record
 from ofapp.bridge.packet.address import is_host, is_multicast
+from ofapp.bridge.packet.malformed import Malformed
 
 
 def _decode(code: int, mantissa_bits: int) -> int:
@@ -41,6 +44,28 @@ def decode16(code: int) -> int:
 def encode16(value: int) -> int:
     """Code of the greatest representable number not above `value` (at most 8387584)."""
     return _encode(value, 12)
+
+
+def parse_query(query: Query, data: bytes, at: int) -> Query | Malformed:
+    """Parse the end of a query, from its flags on (RFC 3376 4.1.5 to 4.1.9, RFC 3810 5.1.7)."""
+    name, size = query.kind.partition("_")[0], len(query.group)
+    if len(data) < at + 4:
+        return Malformed(f"{name}_truncated")
+    flags, qqic, count = unpack_from("!BBH", data, at)
+    end = at + 4 + size * count
+    if len(data) < end:
+        return Malformed(f"{name}_truncated")
+    if count and query.general:
+        return Malformed(f"{name}_group")  # sources of no group
+    sources = tuple([data[i : i + size] for i in range(at + 4, end, size)])
+    qqi = float(decode8(qqic))
+    return query._replace(sources=sources, suppress=bool(flags & 8), qrv=flags & 7, qqi=qqi)
+
+
+def end_of_query(sources: tuple[bytes, ...], suppress: bool, qrv: int, qqi: float) -> bytes:
+    """The octets that `parse_query` parses."""
+    flags = (8 if suppress else 0) | (qrv if qrv < 8 else 0)
+    return pack("!BBH", flags, encode8(round(qqi)), len(sources)) + b"".join(sources)
 
 
 def parse_records(data: bytes, at: int, count: int, size: int) -> tuple[Record, ...] | None:

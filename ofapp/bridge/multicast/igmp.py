@@ -5,7 +5,7 @@ Works on the IGMP octets alone; `decode` has checked the IPv4 header before them
 
 from struct import pack, unpack_from
 
-from ofapp.bridge.multicast.codec import decode8, encode8, parse_records
+from ofapp.bridge.multicast.codec import decode8, encode8, end_of_query, parse_query, parse_records
 from ofapp.bridge.multicast.message import (
     Message,
     Other,
@@ -89,30 +89,10 @@ def _decode_query(data: bytes, source: bytes, dest: bytes, strict: bool) -> Mess
         return Malformed("igmp_destination")
     if len(data) == 8:
         if data[1] == 0:
-            return Query("igmp_v1_query", Family.IPV4, 1, source, bytes(4), (), 10.0, False, 0, 0.0)
-        return Query(
-            "igmp_v2_query", Family.IPV4, 2, source, group, (), data[1] / 10, False, 0, 0.0
-        )
-    if len(data) < 12:
-        return Malformed("igmp_truncated")
-    count = unpack_from("!H", data, 10)[0]
-    if len(data) < 12 + 4 * count:
-        return Malformed("igmp_truncated")
-    if count and not any(group):
-        return Malformed("igmp_group")  # sources of no group
-    sources = tuple([data[at : at + 4] for at in range(12, 12 + 4 * count, 4)])
-    return Query(
-        "igmp_v3_query",
-        Family.IPV4,
-        3,
-        source,
-        group,
-        sources,
-        decode8(data[1]) / 10,
-        bool(data[8] & 8),
-        data[8] & 7,
-        float(decode8(data[9])),
-    )
+            return Query("igmp_v1_query", Family.IPV4, 1, source, bytes(4), (), 10.0)
+        return Query("igmp_v2_query", Family.IPV4, 2, source, group, (), data[1] / 10)
+    query = Query("igmp_v3_query", Family.IPV4, 3, source, group, (), decode8(data[1]) / 10)
+    return parse_query(query, data, 8)
 
 
 def decode_mrd(family: Family, advertisement: bool, data: bytes, headers: Headers) -> Message:
@@ -151,7 +131,6 @@ def encode_igmp_query(
     elif version == 2:
         head, tail = bytes((QUERY, min(tenths, 255))), group
     else:
-        flags = (8 if suppress else 0) | (qrv if qrv < 8 else 0)
         head = bytes((QUERY, encode8(tenths)))
-        tail = group + pack("!BBH", flags, encode8(round(qqi)), len(sources)) + b"".join(sources)
+        tail = group + end_of_query(sources, suppress, qrv, qqi)
     return head + pack("!H", checksum(head + bytes(2) + tail)) + tail

@@ -59,9 +59,9 @@ class Query(NamedTuple):
     group: bytes
     sources: tuple[bytes, ...]
     max_resp: float
-    suppress: bool
-    qrv: int
-    qqi: float
+    suppress: bool = False
+    qrv: int = 0
+    qqi: float = 0.0
 
     @property
     def general(self) -> bool:

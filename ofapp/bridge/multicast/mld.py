@@ -5,7 +5,13 @@ Works on the ICMPv6 octets; `decode` has parsed the IPv6 headers before them.
 
 from struct import pack, unpack_from
 
-from ofapp.bridge.multicast.codec import decode8, decode16, encode8, encode16, parse_records
+from ofapp.bridge.multicast.codec import (
+    decode16,
+    encode16,
+    end_of_query,
+    parse_query,
+    parse_records,
+)
 from ofapp.bridge.multicast.igmp import Headers, decode_mrd
 from ofapp.bridge.multicast.message import (
     Message,
@@ -93,27 +99,9 @@ def _decode_query(data: bytes, source: bytes, dest: bytes, strict: bool) -> Mess
         return Malformed("mld_destination")
     code: int = unpack_from("!H", data, 4)[0]
     if len(data) == 24:
-        return Query("mld_v1_query", Family.IPV6, 1, source, group, (), code / 1000, False, 0, 0.0)
-    if len(data) < 28:
-        return Malformed("mld_truncated")
-    count = unpack_from("!H", data, 26)[0]
-    if len(data) < 28 + 16 * count:
-        return Malformed("mld_truncated")
-    if count and not any(group):
-        return Malformed("mld_group")  # sources of no group
-    sources = tuple([data[at : at + 16] for at in range(28, 28 + 16 * count, 16)])
-    return Query(
-        "mld_v2_query",
-        Family.IPV6,
-        2,
-        source,
-        group,
-        sources,
-        decode16(code) / 1000,
-        bool(data[24] & 8),
-        data[24] & 7,
-        float(decode8(data[25])),
-    )
+        return Query("mld_v1_query", Family.IPV6, 1, source, group, (), code / 1000)
+    query = Query("mld_v2_query", Family.IPV6, 2, source, group, (), decode16(code) / 1000)
+    return parse_query(query, data, 24)
 
 
 def encode_mld_query(
@@ -132,9 +120,8 @@ def encode_mld_query(
     if version == 1:
         body = pack("!HH", min(millis, 0xFFFF), 0) + group
     else:
-        flags = (8 if suppress else 0) | (qrv if qrv < 8 else 0)
         body = pack("!HH", encode16(millis), 0) + group
-        body += pack("!BBH", flags, encode8(round(qqi)), len(sources)) + b"".join(sources)
+        body += end_of_query(sources, suppress, qrv, qqi)
     head = bytes((QUERY, 0))
     total = checksum(pseudo_header(source, dest, 4 + len(body), 58) + head + bytes(2) + body)
     return head + pack("!H", total) + body
