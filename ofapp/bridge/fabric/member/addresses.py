@@ -16,7 +16,7 @@ def for_fabric(effects: list[Effect]) -> list[Effect]:
 
 
 class MemberAddresses:
-    """Learned addresses of one member (see `LearnedAddresses`), in its port numbers.
+    """Learned addresses of one member, in its port numbers.  Methods: see `LearnedAddresses`.
 
     Hosts on an aggregation are at each member that has ports in use of it.
     """
@@ -31,6 +31,8 @@ class MemberAddresses:
         self._withdraw = bridge.learning.withdraw
         self._places = places
         self._member = member
+        self.cohorts, self.some_stick = self._all.cohorts, self._all.some_stick
+        self.count, self.counted = self._all.count, self._all.counted
 
     def learn(self, samples: Iterable[Sample], now: float) -> list[Effect]:
         """Take a batch of sightings."""
@@ -106,10 +108,6 @@ class MemberAddresses:
         """Note that the switch has the addresses of these ports again."""
         self._all.taken_back(map(self._number, ports))
 
-    def cohorts(self) -> list[int]:
-        """The serials that entries have."""
-        return self._all.cohorts()
-
     def cohort(self, serial: int) -> list[tuple[int, int, Entry]]:
         """The entries with a serial on this member's ports."""
         return [each for each in self._all.cohort(serial) if self._here(each[2].port)]
@@ -126,10 +124,6 @@ class MemberAddresses:
         """The ports whose addresses the switch has lost."""
         return self._ours(self._all.lost())
 
-    def some_stick(self) -> bool:
-        """Whether there may be some that do not age."""
-        return self._all.some_stick()
-
     def learned(self, vid: int, mac: int) -> Entry | None:
         """The entry of an address that was learned at this member, or None."""
         entry = self._all.learned(vid, mac)
@@ -144,14 +138,6 @@ class MemberAddresses:
         entry = self._all.get(vid, mac)
         here = entry is not None and self._here(entry.port)
         return here and self._all.installed(vid, mac)
-
-    def count(self, what: str, times: int = 1) -> None:
-        """Count a difference that was found in the switch and corrected."""
-        self._all.count(what, times)
-
-    def counted(self, what: str) -> int:
-        """The value of that counter, of all members."""
-        return self._all.counted(what)
 
     def _number(self, port: int) -> int:
         return self._places.number(self._member, port) or 0

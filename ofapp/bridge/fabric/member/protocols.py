@@ -15,13 +15,15 @@ from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
 
 
-class MemberIpAddresses:
-    """IP addresses of hosts on the ports of a member."""
-
+class _OfMember:
     def __init__(self, bridge: Bridge, places: Places, member: int) -> None:
         self._bridge = bridge
         self._places = places
         self._member = member
+
+
+class MemberIpAddresses(_OfMember):
+    """IP addresses of hosts on the ports of a member."""
 
     def hear(self, frames: Iterable[tuple[int, bytes]]) -> list[Effect]:
         """Read the senders' addresses from frames, each with its port."""
@@ -29,31 +31,26 @@ class MemberIpAddresses:
         return for_fabric(self._bridge.ip_addresses.hear(heard))
 
 
-class MemberTree:
+class MemberTree(_OfMember):
     """Spanning tree on the ports of a member."""
-
-    def __init__(self, bridge: Bridge, places: Places, member: int) -> None:
-        self._tree = bridge.stp
-        self._places = places
-        self._member = member
 
     def hear_of_leaving(self) -> None:
         """Expect a report when BPDUs have been sent (`bpdus_left`)."""
-        self._tree.hear_of_leaving()
+        self._bridge.stp.hear_of_leaving()
 
     def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
         """Note BPDUs that were sent: (port, `SendFrame.bpdu`).  The fabric's `tick` may be due
         sooner."""
-        self._tree.bpdus_left(self._places.into(self._member, left), now)
+        self._bridge.stp.bpdus_left(self._places.into(self._member, left), now)
 
     def is_edge(self, port: int) -> bool:
         """Whether no other bridge is known behind the port."""
         number = self._places.number(self._member, port)
-        return number is None or self._tree.is_edge(number)
+        return number is None or self._bridge.stp.is_edge(number)
 
     def states(self) -> dict[int, PortState] | None:
         """The states of the member's ports whose links are up; None without a tree."""
-        states = self._tree.states()
+        states = self._bridge.stp.states()
         return None if states is None else dict(self._places.out(self._member, states.items()))
 
     def settled_on(
@@ -64,25 +61,23 @@ class MemberTree:
         Ports of other members may have changed the tree meanwhile: that it is not stored says
         nothing about this member.
         """
-        return self._tree.runs and believed == actual
+        return self._bridge.stp.runs and believed == actual
 
 
-class MemberLags:
+class MemberLags(_OfMember):
     """Aggregations with ports at a member."""
 
     def __init__(self, bridge: Bridge, places: Places, ports: MemberPorts, member: int) -> None:
-        self._lags = bridge.lags
-        self._places = places
+        super().__init__(bridge, places, member)
         self._ports = ports
-        self._member = member
 
     def has(self, name: str) -> bool:
         """Whether the switch's port of that name is in an aggregation."""
-        return self._lags.has(self._ports.name(name))
+        return self._bridge.lags.has(self._ports.name(name))
 
     def members(self) -> dict[int, list[int]]:
         """The present ports of aggregations at the member, by the logical port."""
-        members = self._lags.members().items()
+        members = self._bridge.lags.members().items()
         here = {lag: [*self._places.here(self._member, ports)] for lag, ports in members}
         return {lag: ports for lag, ports in here.items() if ports}
 
@@ -92,7 +87,7 @@ class MemberLags:
 
     def desired(self, params: BridgeParams) -> tuple[DesiredLag, ...]:
         """The parts of aggregations at the member."""
-        parts = (self._places.lag_parts(lag) for lag in self._lags.desired(params))
+        parts = (self._places.lag_parts(lag) for lag in self._bridge.lags.desired(params))
         return tuple(part[self._member] for part in parts if self._member in part)
 
 
