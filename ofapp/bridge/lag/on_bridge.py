@@ -215,8 +215,9 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         time = self.clock.at(now)
-        opens, wakes = self._opens.expired(now), self._wakes.expired(time)
-        due = dict.fromkeys([*opens, *(wakes if self.clock.runs else ())])
+        # A stopped clock leaves them due.
+        wakes = self._wakes.expired(time) if self.clock.runs else ()
+        due = dict.fromkeys([*self._opens.expired(now), *wakes])
         lags = [self._lags[name] for name in due]
         for lag in lags if self.clock.runs else ():
             if lag.negotiation is not None:
