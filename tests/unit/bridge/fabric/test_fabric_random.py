@@ -1,6 +1,6 @@
 """A fabric in which anything fails in any order: no frame arrives twice, and all recovers."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.lag.params import LagParams
@@ -96,6 +96,7 @@ def test_no_frame_arrives_twice_and_all_recovers(script: list[tuple[str, int]]) 
 
 @settings(max_examples=20, deadline=None)
 @given(actions)
+@example([("host", 57), ("controller", 0)])
 def test_an_external_path_is_no_loop_after_any_failures(script: list[tuple[str, int]]) -> None:
     world = World(RSTP)
     network, other = world.network, neighbour(0x02FF00000001, priority=61440)
