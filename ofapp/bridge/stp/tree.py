@@ -452,7 +452,8 @@ class SpanningTree:
         """Advance the bridge to `now`."""
         core = self._core
         core.now = max(core.now, now)
-        due = [core.ports[number] for number in islice(core.wakes.expired(core.now), PORTION)]
+        numbers = sorted(islice(core.wakes.expired(core.now), PORTION))
+        due = [core.ports[number] for number in numbers]
         for port in due:
             guards.expire(core, port)
             self._refresh(port)
