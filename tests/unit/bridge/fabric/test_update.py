@@ -12,6 +12,7 @@ from ofapp.bridge.fabric.plans import update
 from ofapp.bridge.fabric.plans.graph import Graph
 from ofapp.bridge.fabric.plans.plan import Plan, plan
 from ofapp.bridge.fabric.plans.update import DRAIN_SECONDS, Updates
+from ofapp.common.portions import Portions
 from tests.unit.bridge.fabric.graphs import graph
 
 PLAN_OF: dict[int, Plan] = {}
@@ -22,8 +23,8 @@ PLAN_OF: dict[int, Plan] = {}
 def recorded_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Record which plan each part belongs to."""
 
-    def recorded(whole: Graph, cut_off: Set[int]) -> Plan:
-        made = plan(whole, cut_off)
+    def recorded(whole: Graph, cut_off: Set[int], portions: Portions) -> Plan:
+        made = plan(whole, cut_off, portions)
         PLAN_OF.update((id(part), made) for part in made.values())
         return made
 
