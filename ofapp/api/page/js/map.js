@@ -30,7 +30,9 @@ export async function show(place, route, signal) {
   const state = { bridges: [], map: { bridges: [], links: [], neighbours: [] }, problems: [], chosen: null, hosts: null, loads: null, failed: "", controller: aboutController() };
   get(["cluster"], {}, signal).then(({ members }) => {
     const present = members.filter((own) => own.state !== "gone").map(({ name }) => name);
-    if (present.length) Object.assign(state, { controller: aboutController(present) });
+    if (!present.length) return;
+    state.controller = aboutController(present);
+    draw();
   }, () => {}); // there is no question about members then
   const shown = { outside: true, load: null, opened: new Set() }; // load: null until the number of links is known
   const loads = new Loads();
