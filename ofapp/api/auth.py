@@ -4,6 +4,8 @@ A route is refused unless it declares the role that it needs (`api.roles`).  Una
 learn nothing, not even which routes exist.
 """
 
+from __future__ import annotations
+
 import ipaddress
 from collections.abc import Callable
 from typing import cast

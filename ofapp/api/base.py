@@ -8,6 +8,8 @@ of bindings, are plain dictionaries of a model's shape, as a hundred thousand en
 to pass through a model each.  Tests check those against the models.
 """
 
+from __future__ import annotations
+
 import re
 from enum import Enum
 from functools import cache

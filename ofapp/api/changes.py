@@ -4,6 +4,8 @@ The routes of a protocol's section of the file, its status and PATCH for a bridg
 follow from its declaration (`section_routes`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, ParamSpec, get_type_hints
 

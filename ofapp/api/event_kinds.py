@@ -4,6 +4,8 @@ Each subject declares its kinds beside it, and has one line here.  `/v1/events/k
 --kinds` and the test of the alert rules read it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 

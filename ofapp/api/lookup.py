@@ -1,5 +1,7 @@
 """Find the bridges and ports that requests name."""
 
+from __future__ import annotations
+
 import re
 
 from ofapp.api.base import PortPath, PortRef

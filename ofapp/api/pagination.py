@@ -6,6 +6,8 @@ not sorted and nothing is stored between pages: a page costs one pass over the t
 and only its own entries are sorted.
 """
 
+from __future__ import annotations
+
 import base64
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Set

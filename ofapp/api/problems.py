@@ -1,5 +1,7 @@
 """Errors as problem details (RFC 9457): those of views, models and Flask, and bugs."""
 
+from __future__ import annotations
+
 import json
 import logging
 import re

@@ -4,6 +4,8 @@ A request says so by `Cache-Control: max-age=SECONDS` (RFC 9111, clause 5.2.1.1)
 age.  So twenty pages that follow a topology change cost as much as one.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """JSON answers.  Long ones are written in pieces, and other greenlets run in between."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime

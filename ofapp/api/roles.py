@@ -4,6 +4,8 @@ They also declare what a route is in a cluster.  Without a declaration, a route 
 forwarded to the member that owns the bridge, and any other is answered by the member itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Literal, TypeVar
 

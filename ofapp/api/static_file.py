@@ -1,5 +1,7 @@
 """Files that are sent as they are: read and compressed once, and revalidated by their ETag."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -12,6 +12,8 @@ Everything is measured on one machine that is also the device, so figures belong
 within a run: devices take turns in every repetition and are compared within it.
 """
 
+from __future__ import annotations
+
 
 class BenchError(Exception):
     """A failure and its remedy, in one line for the user."""

@@ -1,5 +1,7 @@
 """From names to devices: what can be measured here of what is asked for, and why not the rest."""
 
+from __future__ import annotations
+
 import itertools
 import shutil
 from collections.abc import Iterator, Sequence

@@ -6,6 +6,8 @@ user time never counts.  /proc/stat counts in hundredths of a second: too coarse
 a second.  What the device's programs use is exact, to the nanosecond.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time

@@ -4,6 +4,8 @@ It sets a bridge up between its end and the interface that is cabled to the othe
 serves as the shell of its end until its input ends, as it does when ssh ends.
 """
 
+from __future__ import annotations
+
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

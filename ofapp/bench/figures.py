@@ -4,6 +4,8 @@ The speed of a shared machine drifts by a factor of two within minutes.  A ratio
 between two devices within one repetition, and the median is one of those ratios.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ software sees.  Hosts are made up: no real host has their addresses, so that the
 drops what arrives as early as it can.
 """
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass
 from enum import IntEnum

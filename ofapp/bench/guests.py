@@ -6,6 +6,8 @@ directory that is given.  Without KVM, QEMU emulates the processor (TCG): then t
 not the bridge, sets the speed.
 """
 
+from __future__ import annotations
+
 import gzip
 import lzma
 import os

@@ -5,6 +5,8 @@ does not copy those that do not fit, and tells the sum.  Unlike an interface's c
 out BPDUs and queries, of which a bridge may send some meanwhile.
 """
 
+from __future__ import annotations
+
 import ctypes
 import socket
 import struct

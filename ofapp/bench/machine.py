@@ -1,5 +1,7 @@
 """The machine, as a reader needs to know it to judge the figures."""
 
+from __future__ import annotations
+
 import os
 import platform
 import re

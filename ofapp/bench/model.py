@@ -4,6 +4,8 @@ One `Sample` is one figure set of one device in one repetition: long and flat, s
 made of it by filtering and nothing needs to be read twice.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile

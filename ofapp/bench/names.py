@@ -1,5 +1,7 @@
 """Names of devices and tests on the command line; separate so that `ofapp --help` is quick."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 
 

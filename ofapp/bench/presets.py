@@ -1,5 +1,7 @@
 """Presets of the amount of measurements: quick, default, full; and what is asked for instead."""
 
+from __future__ import annotations
+
 from ofapp.bench.model import JUMBO, STANDARD_SIZES, Plan
 from ofapp.bench.names import SAMPLED, Dut, Measurement
 

@@ -1,5 +1,7 @@
 """Programs that are started, waited for and ended."""
 
+from __future__ import annotations
+
 import contextlib
 import socket
 import subprocess

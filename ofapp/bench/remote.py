@@ -1,5 +1,7 @@
 """A device on two machines: the far half is set up by `ofapp bench far`, over ssh."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shlex

@@ -6,6 +6,8 @@ that fails is tried a second time for the same reason; trials are of seconds and
 latency is given at several loads and not at the highest only.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager

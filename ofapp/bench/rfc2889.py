@@ -5,6 +5,8 @@ Here the frames that reach the far end and not the monitor are counted, so one p
 addresses are known.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """`ofapp bench run`: a plan carried out, with a progress bar, and its results kept."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys

@@ -7,6 +7,8 @@ half a second, so there may be dozens of them, and only so many tell a differenc
 a machine whose speed changes by more from second to second.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -5,6 +5,8 @@ one has failed, and halves what is between them.  With a guess from an earlier t
 four or five trials instead of ten.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -7,6 +7,8 @@ million flat out (trafgen 0.6).  The frames are laid out for the kernel beforeha
 the same for one address as for 100,000.
 """
 
+from __future__ import annotations
+
 import ctypes
 import errno
 import gc

@@ -3,6 +3,8 @@
 A shell takes a line, runs it, and says when it is done: so over a pipe, a serial line and ssh.
 """
 
+from __future__ import annotations
+
 import os
 import select
 import subprocess

@@ -4,6 +4,8 @@ pyroute2's own ways into a namespace fork a process that has to be done within a
 busy machine misses now and then.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os

@@ -5,6 +5,8 @@ sockperf's ping-pong does the same and tells percentiles. Its messages have 14 o
 the smallest frame of a transaction has 80 octets where TCP_RR's has 67.
 """
 
+from __future__ import annotations
+
 import itertools
 import json
 import math

@@ -1,5 +1,7 @@
 """Interface of a test: where it applies, its points, and how one point is measured."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The command line: all commands, and the options of `ofapp` itself."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, MutableMapping
 from functools import cache
 from importlib import import_module

@@ -3,6 +3,8 @@
 A command declares `client: Client = CONNECT`.  The options for the controller are added here.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from functools import wraps

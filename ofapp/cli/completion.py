@@ -3,6 +3,8 @@
 A value is asked of the controller.  Where it does not answer, nothing is offered.
 """
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from enum import StrEnum

@@ -1,5 +1,7 @@
 """How commands show the changes of a configuration, and the option for it."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

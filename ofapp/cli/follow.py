@@ -1,5 +1,7 @@
 """Following events of all severities, a line each."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from datetime import datetime
 

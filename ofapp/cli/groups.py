@@ -1,5 +1,7 @@
 """Groups of commands."""
 
+from __future__ import annotations
+
 import inspect
 from typing import Any
 

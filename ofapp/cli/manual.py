@@ -4,6 +4,8 @@ One page for `ofapp`, one for each group or single command (`ofapp-fdb.1`), and 
 `ofapp-manager`.  They contain what `--help` prints, and are generated when the package is built.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path

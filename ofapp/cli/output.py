@@ -3,6 +3,8 @@
 Not rich's tables: those take ten seconds for a hundred thousand rows.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re

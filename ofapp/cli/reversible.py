@@ -1,5 +1,7 @@
 """What `ofapp deploy` and `ofapp fabric` share: changes that are put back unless confirmed."""
 
+from __future__ import annotations
+
 import signal
 import sys
 from collections.abc import Iterator

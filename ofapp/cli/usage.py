@@ -3,6 +3,8 @@
 typer prints them in a frame that wraps them.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from typing import Any

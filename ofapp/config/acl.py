@@ -6,6 +6,8 @@ itself is refused here, at the field that contradicts an earlier one.  Rules tha
 to are errors, not warnings: in a list that guards something, they are always a mistake.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self

@@ -4,6 +4,8 @@ Names of protocols and of ICMP messages are written down here and not looked up 
 that a file means the same everywhere.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network

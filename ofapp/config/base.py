@@ -4,6 +4,8 @@ Values are strict: YAML knows numbers from text, and `"10"` for a number is a mi
 than not.  Only what names a VLAN or a port is taken as either.
 """
 
+from __future__ import annotations
+
 import difflib
 import re
 from collections.abc import Iterable, Mapping

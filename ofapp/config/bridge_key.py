@@ -1,5 +1,7 @@
 """Keys of bridges in the file: datapath ids and names."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from typing import Any

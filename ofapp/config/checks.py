@@ -3,6 +3,8 @@
 Each check gives (path within the bridge, the error); all of them run.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 

@@ -1,5 +1,7 @@
 """Settings of a cluster: its etcd, and this member's name and address."""
 
+from __future__ import annotations
+
 import ipaddress
 import re
 from typing import Annotated, Self

@@ -7,6 +7,8 @@ where `vnet*` says otherwise.  `trust` is compared as the file has it: the parts
 compared only where they are set otherwise.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby

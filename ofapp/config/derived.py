@@ -5,6 +5,8 @@ pydantic checks the type, and the declaration the range.  The core's dataclass c
 depend on each other when it is made.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -4,6 +4,8 @@ pydantic finds the faults; its words are for programmers ("Extra inputs are not 
 are replaced here, by the model that stands where the fault is.
 """
 
+from __future__ import annotations
+
 import json
 import types
 from collections.abc import Iterable, Iterator

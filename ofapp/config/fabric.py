@@ -4,6 +4,8 @@ The settings of that bridge stand in `bridges`, under the fabric's name.  Its po
 of their switches in front, as in `s1/eth0`.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase

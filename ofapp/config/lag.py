@@ -4,6 +4,8 @@ The parameters are the core's own.  Members are named one by one: a port that ha
 pattern would carry half of another host's frames.
 """
 
+from __future__ import annotations
+
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator

@@ -1,5 +1,7 @@
 """Layers of the file: values in sections, of which the upper layer counts where both have one."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,6 +5,8 @@ in lexical order, and merged: sections deeply; values and lists of a later file 
 earlier one; an empty section changes nothing.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from dataclasses import replace

@@ -6,6 +6,8 @@ before is gone, or the end mark of YAML (a last line `...`), which it had before
 the file compared with what was accepted last, which the state directory keeps (see `reload`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

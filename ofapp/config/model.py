@@ -3,6 +3,8 @@
 `Config.bridge` gives what a switch shall be, by its datapath id or its name.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 

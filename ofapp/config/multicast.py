@@ -5,6 +5,8 @@ defaults.  So each value is checked where it stands, but values that must go tog
 all of them are known: `MulticastBridge.check`.  The parameters are the core's own.
 """
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 from pydantic import Field, StrictStr, field_serializer, field_validator, model_validator

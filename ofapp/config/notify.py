@@ -1,5 +1,7 @@
 """The section `notify` of the file: where each problem that begins or ends is sent."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from string import Formatter
 from typing import Any, Literal, Self

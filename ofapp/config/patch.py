@@ -1,5 +1,7 @@
 """A part of a bridge's section of the file, merged into the settings in force (RFC 7396)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,6 +9,8 @@ in the file, as it is shown in that form.  So at most one VLAN of a port is sent
 untagged frames belong to the same one.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

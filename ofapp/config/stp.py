@@ -4,6 +4,8 @@ The parameters are the core's own: its dataclasses check every value and their r
 refusal is what the user reads.
 """
 
+from __future__ import annotations
+
 from typing import Self
 
 from pydantic import Field, model_validator

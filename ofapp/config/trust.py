@@ -4,6 +4,8 @@ They are the lowest layer of the port: what the file gives for it, or for a patt
 lies above.  At run time another word sets the parts that are as the former word sets them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

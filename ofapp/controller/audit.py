@@ -6,6 +6,8 @@ up.  No secret passes through here: changes are recorded by the names of their f
 is never recorded as a whole.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -17,6 +17,8 @@ What happens often (a port or a switch that flaps) would push out what happened 
 history is full, the kind with the most records loses one: the oldest of its source with the most.
 """
 
+from __future__ import annotations
+
 import logging
 import time
 from collections import Counter, defaultdict, deque

@@ -1,5 +1,7 @@
 """A fabric as the API, the metrics and the page know it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Protocol
 

@@ -3,6 +3,8 @@
 The catalogue always has them, and `controller.cluster` is loaded only in a cluster.
 """
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING
 from ofapp.bridge.problem import ProblemKind
 

@@ -5,6 +5,8 @@ the bridges, the datapaths and the running configuration; every requested change
 `changes`.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress

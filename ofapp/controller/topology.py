@@ -12,6 +12,8 @@ each end receives frames that are authenticated as the other's (`lldp.own`), or 
 configured as a link: then the LLDP received there is trusted. All others are neighbours.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

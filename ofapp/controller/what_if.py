@@ -7,16 +7,17 @@ network waits for an answer.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.queries import all_ports
+from ofapp.bridge.twin.actions import Action
 from ofapp.bridge.twin.cable import Cable, SwitchPort, cable
 from ofapp.bridge.twin.content import Content
-from ofapp.bridge.twin.prediction import Original, Prediction
+from ofapp.bridge.twin.prediction import Prediction, copy_of, learned_of, predict
 from ofapp.common import hub
 from ofapp.common.portions import Portions
 from ofapp.controller.bridges.datapath import Plan
@@ -82,24 +83,41 @@ class Turn:
         self._began = time.thread_time()
 
 
-def original(network: Network) -> Original:
-    """What can be copied: bridges of connected switches, and of fabrics with connected members.
-
-    Their cables are those that LLDP and spanning tree know.
-    """
-    bridges = {
-        datapath_id: bridge
+def present(network: Network) -> list[Bridge]:
+    """The bridges that can be copied: those of connected switches, and of fabrics with some."""
+    return [
+        bridge
         for datapath_id, bridge in sorted(network.bridges.items())
         if datapath_id in network.datapaths
-    }
-    links = topology(around(bridges, bridges)).links
-    cables = {each for link in links for each in _cables(bridges, link)}
-    return Original(bridges.values(), cables, [each.core for each in network.fabrics.values()])
+    ]
 
 
 def fabric_of(network: Network, bridge: Bridge) -> Fabric | None:
     """The fabric that a bridge is; None for a bridge of one switch."""
     return next((each.core for each in network.fabrics.values() if each.bridge is bridge), None)
+
+
+def cables_of(bridges: Iterable[Bridge]) -> set[Cable]:
+    """The cables between these bridges, as LLDP and spanning tree know them."""
+    known = {bridge.datapath_id: bridge for bridge in bridges}
+    links = topology(around(known, known)).links
+    return {each for link in links for each in _cables(known, link)}
+
+
+def ask(network: Network, actions: Sequence[Action], seconds: float, turn: Turn) -> Prediction:
+    """Predict what follows from changes; KeyError for a port that is not there, BusyError."""
+    bridges = present(network)
+    learned = learned_of(bridges, turn.rest)
+    fabrics = [each.core for each in network.fabrics.values()]
+    twin = copy_of(bridges, cables_of(bridges), time.monotonic(), turn.rest, fabrics)
+    try:
+        for predicted in predict(twin, learned, actions, seconds):
+            if predicted is not None:
+                return predicted
+            turn.rest()
+    finally:
+        twin.close()
+    raise AssertionError("predict ends with its answer")
 
 
 def contents(

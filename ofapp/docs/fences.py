@@ -8,6 +8,8 @@ yaml file=PATH       a file that a test writes (also ini, json, text)
 yaml                 an example of the configuration file
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 

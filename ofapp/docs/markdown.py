@@ -1,5 +1,7 @@
 """A page of Markdown, as HTML and as text for the search."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

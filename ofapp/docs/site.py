@@ -4,6 +4,8 @@ The files work under any address, also opened from a disk: links are relative, s
 ones, and the search is done in the browser.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Changing the switches of a fabric, with a way back at every moment."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import time

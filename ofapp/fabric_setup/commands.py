@@ -1,5 +1,7 @@
 """Settings as commands of ovs-vsctl."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,8 @@
 """What `ofapp fabric apply` has changed, on disk: one file a fabric, as in
 `ofapp.host_setup.journal`."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self

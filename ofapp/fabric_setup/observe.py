@@ -3,6 +3,8 @@
 ovs-vsctl reaches databases of other machines, too, and what is run is what `plan` has shown.
 """
 
+from __future__ import annotations
+
 import json
 import subprocess
 from collections.abc import Mapping

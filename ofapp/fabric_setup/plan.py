@@ -1,5 +1,7 @@
 """What has to change in a switch so that it can be a member of a fabric."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -1,5 +1,7 @@
 """Settings in the database of an Open vSwitch, and a switch as it is observed, as values."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from enum import StrEnum
 

@@ -1,5 +1,7 @@
 """The process that puts switches back when their changer dies, or the change is not confirmed."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Surveying a host, and taking it to what is wanted, with a way back at every moment."""
 
+from __future__ import annotations
+
 import os
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace

@@ -5,6 +5,8 @@ of a host is planned from what is found then (`recover.put_back`), as routes and
 beside it.  That of a fabric's switches is the values of before (`fabric_setup.apply.put_back`).
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -3,6 +3,8 @@
 An error stops `apply`.  A warning tells what may undo it later.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

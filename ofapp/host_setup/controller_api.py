@@ -1,5 +1,7 @@
 """Asking the controller's REST API: over its socket where that is meant, as no token is at hand."""
 
+from __future__ import annotations
+
 import http.client
 import socket
 import urllib.error

@@ -5,6 +5,8 @@ controller refuses the new configuration, the files are put back; one that is aw
 it starts.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

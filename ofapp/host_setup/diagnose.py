@@ -3,6 +3,8 @@
 An error keeps the bridge from doing its work or can lock out; a warning may.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.host_setup import diagnose_controller as controller

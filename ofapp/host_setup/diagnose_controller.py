@@ -1,5 +1,7 @@
 """Diagnosis of what the controller reports, beside the data of Open vSwitch.  Pure."""
 
+from __future__ import annotations
+
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

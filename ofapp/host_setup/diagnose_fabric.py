@@ -3,6 +3,8 @@
 What the controller tells is what `/v1/fabrics/{name}` answers.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

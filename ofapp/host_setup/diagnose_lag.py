@@ -4,6 +4,8 @@ What the controller tells is what `/v1/bridges/{dpid}/lags` answers.  A member t
 it should be.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

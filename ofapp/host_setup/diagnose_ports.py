@@ -1,5 +1,7 @@
 """Diagnosis of the ports of a bridge: their links, addresses, settings and MTUs.  Pure."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Set
 

@@ -1,5 +1,7 @@
 """Doing a step.  The only place that maps steps to the kernel and to Open vSwitch."""
 
+from __future__ import annotations
+
 import time
 
 from pyroute2 import NetlinkError

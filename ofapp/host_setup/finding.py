@@ -1,5 +1,7 @@
 """A problem that `ofapp doctor` found, and several of them as a person reads them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

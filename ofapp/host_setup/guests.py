@@ -4,6 +4,8 @@ libvirt writes the domain's UUID (vm-id), the interface's id and its MAC address
 the VM and of its VIF.
 """
 
+from __future__ import annotations
+
 import subprocess
 
 from ofapp.host_setup.state import Switch

@@ -4,6 +4,8 @@
 before 0.3 put marked lines into the file itself; these are still recognised and taken out.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 

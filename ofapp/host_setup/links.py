@@ -5,6 +5,8 @@ is changed: the program that manages the NIC must manage the bridge instead, in 
 only the host's administrator knows.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -3,6 +3,8 @@
 Imports nothing that touches a host, as the configuration file's model includes it.
 """
 
+from __future__ import annotations
+
 import ipaddress
 import re
 from typing import Annotated, Literal, Self

@@ -1,5 +1,7 @@
 """Present state of the host, read from the kernel and Open vSwitch."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from pathlib import Path
 

@@ -4,6 +4,8 @@ What is ours is marked `external_ids:ofapp-deploy`, bridges and ports alike.  A 
 is never changed or removed, also if a plan says so.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import socket

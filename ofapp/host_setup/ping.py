@@ -1,5 +1,7 @@
 """One ICMP echo, to learn whether a host still answers (RFC 792, RFC 4443 section 4)."""
 
+from __future__ import annotations
+
 import os
 import socket
 import struct

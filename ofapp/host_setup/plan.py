@@ -11,6 +11,8 @@ net.ipv4.conf.*.promote_secondaries is set, and make another one the primary if 
 lists IPv6 addresses newest first, so it is the other way round there.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from socket import AF_INET, AF_INET6

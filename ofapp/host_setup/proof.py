@@ -4,6 +4,8 @@ A gateway answers ARP and neighbour discovery even where it answers no ping, and
 just been made knows no neighbour yet: the kernel finding it is proof that frames pass both ways.
 """
 
+from __future__ import annotations
+
 import json
 import socket
 import time

@@ -3,6 +3,8 @@
 All of it is done again without harm: each looks at the host and does what is still missing.
 """
 
+from __future__ import annotations
+
 from contextlib import closing, suppress
 from dataclasses import replace
 

@@ -4,6 +4,8 @@ Numbers are the kernel's (rtnetlink(7)); times are seconds.  The journal keeps t
 field's meaning may not change without the journal's version.
 """
 
+from __future__ import annotations
+
 import ipaddress
 from dataclasses import dataclass, field
 from socket import AF_INET, AF_INET6

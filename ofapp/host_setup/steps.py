@@ -3,6 +3,8 @@
 Each can be done again when it is done already, so a plan that was broken off is planned again.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

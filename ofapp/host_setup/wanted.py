@@ -1,5 +1,7 @@
 """The layout that a configuration asks for on a host, and the one that the host has now.  Pure."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace

@@ -4,6 +4,8 @@ Everything it needs is imported before it says that it is ready.  It does not en
 left to be put back: Open vSwitch may be away for now.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import sys

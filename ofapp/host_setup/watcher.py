@@ -6,6 +6,8 @@ out may end everything that a session has started (KillUserProcesses).  After a 
 runs `ofapp deploy recover` in its place.
 """
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

@@ -26,8 +26,8 @@ PORTS = 8
 MOST_NODES = 24
 """Most bridges and hosts."""
 
-MOST_INSTANTS = 3000
-"""Most instants of one call of `advance`; what is left follows in the next."""
+PORTIONS = 400
+"""Most portions of events of one call of `advance`; what is left follows in the next."""
 
 LOG = 200
 """Lines of the log."""
@@ -181,14 +181,12 @@ class Laboratory:
 
     def advance(self, seconds: float) -> None:
         """Let time pass; less of it if very much happens."""
-        end = self.network.now + seconds
-        for _ in range(MOST_INSTANTS):
-            due = self.network.next_event
-            at = end if due is None else min(due, end)
-            for _ in self.network.run(at):
-                self._collect()
-            if at == end:
+        run = self.network.run(self.network.now + seconds)
+        for portion, _ in enumerate(run):
+            self._collect()
+            if portion == PORTIONS:
                 break
+        self._collect()
 
     def step(self) -> None:
         """Let time pass until a frame leaves or arrives, or something is logged."""

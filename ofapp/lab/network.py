@@ -18,7 +18,7 @@ from ofapp.bridge.queries import fdb_tables, logical_port, port_states
 from ofapp.bridge.relay.sending import sent
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.twin.cable import SwitchPort
-from ofapp.bridge.twin.network import DELAY, HEARD, TwinNetwork
+from ofapp.bridge.twin.network import HEARD, TwinNetwork
 
 HOSTS = 1 << 62
 """Ids of hosts are from here on; a host has port 1 alone."""
@@ -111,7 +111,7 @@ class LabNetwork(TwinNetwork):
         if not control and self.carries_hosts >= MOST:
             self.lost += 1
             return
-        arrives = self.now + (DELAY if control else HOST_DELAY)
+        arrives = self.now + (self._delay if control else HOST_DELAY)
         self.under_way.append(Underway(arrives, source, far, frame))
         self._at(arrives, partial(self._end, self.under_way[-1]))
 

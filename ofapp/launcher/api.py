@@ -5,6 +5,8 @@ nothing; and all requests there need a token.  Anything else needs `--insecure`,
 is always intended.
 """
 
+from __future__ import annotations
+
 import grp
 import os
 import ssl

@@ -1,5 +1,7 @@
 """Why the launcher gives up, and a look that many options need."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from ofapp.common.files import read_regular

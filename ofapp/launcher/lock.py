@@ -4,6 +4,8 @@ The kernel holds the lock for an open file, so a killed process leaves none behi
 stays: if it were removed, two processes could each create and lock one.
 """
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import logging

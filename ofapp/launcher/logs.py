@@ -10,6 +10,8 @@ fits, see `launcher.watchdog`.  A journal that does not keep up loses lines, and
 where writing to it as a stream would hold up everything else.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import os

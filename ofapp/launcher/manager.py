@@ -15,6 +15,8 @@ os-ken 4 ships no launcher.  This one differs from ryu-manager where that left i
 By default only this machine is listened to; `ofapp.launcher.options` says why.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import logging

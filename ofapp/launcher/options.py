@@ -11,6 +11,8 @@ They live in os-ken's `CONF`, so an os-ken app beside ours adds its own in the u
 oslo.config's own `--config-file` reads INI; here the name belongs to the YAML file of `ofapp`.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

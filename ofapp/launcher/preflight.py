@@ -4,6 +4,8 @@ os-ken would meet a taken port or a bad certificate in its own thread, as a trac
 process staying up and useless.
 """
 
+from __future__ import annotations
+
 import contextlib
 import socket
 import ssl

@@ -11,6 +11,8 @@ without a library.
 Nothing happens without a supervisor, as in a terminal.
 """
 
+from __future__ import annotations
+
 import contextlib
 import faulthandler
 import logging

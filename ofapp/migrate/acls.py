@@ -1,5 +1,7 @@
 """Access lists for the file, from rules of another source."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A bond of the Linux kernel as an aggregation of ofapp."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

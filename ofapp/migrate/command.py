@@ -1,5 +1,7 @@
 """What commands print: run now, or saved before in files of a directory."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 from dataclasses import dataclass

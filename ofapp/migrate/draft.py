@@ -5,6 +5,8 @@ it is taken out again and its setting is reported with the model's words.  So no
 repeated in this package.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum

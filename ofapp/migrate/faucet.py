@@ -1,5 +1,7 @@
 """faucet.yaml, as Faucet 1.10 reads it: its datapaths, interfaces, VLANs and access lists."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Faucet's access lists as ofapp's: rules that allow or drop, in order."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Bridges of /etc/network/interfaces: interfaces(5), bridge-utils, ifupdown2 and Open vSwitch's."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence

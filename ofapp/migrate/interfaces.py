@@ -1,5 +1,7 @@
 """Reader of /etc/network/interfaces, of ifupdown as well as of ifupdown2."""
 
+from __future__ import annotations
+
 import glob
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Linux bridges, by the JSON that iproute2 prints (as of version 6.1)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath

@@ -1,5 +1,7 @@
 """Bridges of netplan's YAML (netplan(5)), those of Open vSwitch too."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

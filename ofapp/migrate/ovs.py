@@ -1,5 +1,7 @@
 """Open vSwitch's own bridge: what its columns mean to ofapp (ovs-vswitchd.conf.db(5))."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,7 @@
 """Flows of Open vSwitch as access lists, where they say no more than drop or NORMAL."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Open vSwitch's database and flows as its tools print them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

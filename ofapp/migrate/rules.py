@@ -1,5 +1,7 @@
 """Rules for the keys of a source: the setting of ofapp, or the reason why there is none."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """One setting of a source, as it is shown to a person: secrets are masked."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """A port's VLANs in the form of ofapp's file."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from typing import Any

@@ -1,5 +1,7 @@
 """The result as text: the file, with what is to be said about it as comments above."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.common.printable import printable

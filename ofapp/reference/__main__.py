@@ -1,5 +1,7 @@
 """Write the generated pages into ofapp/docs/pages: `python -m ofapp.reference`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)

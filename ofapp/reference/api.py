@@ -1,5 +1,7 @@
 """The routes of the REST API."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.api.app import api_document

@@ -1,5 +1,7 @@
 """The commands of `ofapp`."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

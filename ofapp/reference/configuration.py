@@ -1,5 +1,7 @@
 """Every parameter of the configuration file, from its JSON Schema."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

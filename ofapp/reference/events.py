@@ -1,5 +1,7 @@
 """The catalogue of events."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.api.event_kinds import KINDS

@@ -1,5 +1,7 @@
 """The options of ofapp-manager."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.launcher.options import described

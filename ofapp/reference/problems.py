@@ -1,5 +1,7 @@
 """The catalogue of problems."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.controller.problems.catalogue import KINDS

@@ -1,5 +1,7 @@
 """Markdown that the generated pages have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 
 

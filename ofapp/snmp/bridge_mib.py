@@ -4,6 +4,8 @@ A port's number is its OpenFlow number. What the tables want and is not counted 
 were too long or waited too long) is 0: Open vSwitch drops none for that.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.snmp.cache import Answers

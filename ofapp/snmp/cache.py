@@ -3,6 +3,8 @@
 What is made of an answer is kept with it, so that it is made once.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

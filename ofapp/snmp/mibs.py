@@ -1,5 +1,7 @@
 """All objects of a bridge, in the bridge's context or without one."""
 
+from __future__ import annotations
+
 import socket
 import time
 from collections.abc import Callable, Sequence

@@ -4,6 +4,8 @@ A section is what belongs to one prefix. It is made when it is asked for, so tha
 through the ports does not read a hundred thousand addresses.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -4,6 +4,8 @@ What comes is read or refused with PduError; the master agent is the machine's o
 session that cannot be followed any more is to end, and not to hang.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Iterable
 from enum import IntEnum, IntFlag

@@ -5,6 +5,8 @@ is untagged and in no VLAN, is none that the MIB has a number for, and is given 
 VLAN can have.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 
 from ofapp.snmp.bridge_mib import DOT1D, port_of, status_of

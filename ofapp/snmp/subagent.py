@@ -4,6 +4,8 @@ Each bridge has an SNMP context of its name. A single bridge is also in the defa
 error ends the session, and another one begins.
 """
 
+from __future__ import annotations
+
 import logging
 import socket
 import time

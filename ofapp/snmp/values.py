@@ -1,5 +1,7 @@
 """Values of SNMP objects: a type of RFC 2741 5.4 and a value."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple

@@ -32,8 +32,6 @@ bob Cleartext-Password := "{PASSWORD}"
 dave Cleartext-Password := "{PASSWORD}"
     Filter-Id = "quiet", WISPr-Bandwidth-Max-Up = 5000000, Egress-VLANID = 0x31000014,
     WISPr-Bandwidth-Max-Down = 7000000
-grace Cleartext-Password := "{PASSWORD}"
-    User-Name := "grace@example.org"
 erin Cleartext-Password := "{PASSWORD}"
     Session-Timeout = 20
 carol Auth-Type := Reject
@@ -338,13 +336,11 @@ def rights_of(known: dict[str, Any]) -> list[Any]:
 
 def test_a_server_ends_a_session_and_has_it_authorised_again(site: Site) -> None:
     host = site.host(10, "eth10")
-    supplicant = site.supplicant(host, {**MD5, "identity": '"grace"'})
+    supplicant = site.supplicant(host, MD5)
     supplicant.wait()
     station = f'Calling-Station-Id = "{host.mac}"'
     started = f'"{host.mac.replace(":", "-").upper()}"'
     wait_for(lambda: started in site.radius.accounted(), "the report of the session")
-    name = 'User-Name = "grace@example.org"'
-    assert name in site.radius.accounted(), "the name that the server gives"
     assert "CoA-ACK" in site.radius.demand("coa", station)
     assert "CoA-NAK" in site.radius.demand("coa", 'Calling-Station-Id = "02-00-00-00-00-99"')
     for other, cause in (
@@ -353,7 +349,7 @@ def test_a_server_ends_a_session_and_has_it_authorised_again(site: Site) -> None
         ("Framed-IP-Address = 10.211.0.10", "Unsupported-Attribute"),
     ):
         assert f"Error-Cause = {cause}" in site.radius.demand("disconnect", station, other)
-    wanted = name, 'NAS-Port-Id = "eth10"', 'NAS-Identifier = "br0"'
+    wanted = 'User-Name = "alice"', 'NAS-Port-Id = "eth10"', 'NAS-Identifier = "br0"'
     assert "CoA-ACK" in site.radius.demand("coa", *wanted)
     supplicant.close()
     assert "Disconnect-ACK" in site.radius.demand("disconnect", station)

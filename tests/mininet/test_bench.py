@@ -146,7 +146,7 @@ def test_the_tables_of_yu(tmp_path):
     assert "| Knee | 66,225 (87 µs; then 22,987 µs) |" in table_3
     assert "## Figure 13: Linux router" in text
     assert (tmp_path / "figure-13.svg").exists()
-    assert "(sections 5, 6): Router and bridge" in text
+    assert "(section 5, 6): Router and bridge" in text
 
 
 def test_the_tables_of_the_freebsd_bridge(tmp_path):
@@ -158,7 +158,7 @@ def test_the_tables_of_the_freebsd_bridge(tmp_path):
     assert "| bridged | 276 | 209 | no bridge |" in text
     away = text.partition("| controller away |")[2].splitlines()[0].split(" | ")
     assert away.count("has no controller") == 9
-    assert "**Holds here** (the end): Traffic can go on" in text
+    assert "**Holds here** (section end): Traffic can go on" in text
 
 
 @pytest.mark.thorough  # what it measures is what a profile is
@@ -182,7 +182,7 @@ def test_the_figures_of_ibm(tmp_path):
     assert "| small transactions, 64 octets | 2 | 1,500 | not in the paper |" in text
     assert "| stream | 2 | 1,500 | not in the paper |" in text
     assert "| Two hosts and their NICs |" in text
-    assert "(figure 3): Across hosts both bridges are alike. The Linux bridge has" in text
+    assert "(section figure 3): Across hosts both bridges are alike. The Linux bridge has" in text
     assert (tmp_path / "figure-3.svg").exists()
 
 

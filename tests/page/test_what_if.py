@@ -113,32 +113,6 @@ def test_the_map_has_the_question_about_the_controller(page: Browser) -> None:
     page.find(".panel .what-if [role=status]", "No host is cut off")
 
 
-CLUSTER = """
-const before = window.fetch;
-const members = ['ready', 'ready', 'gone'].map((state, at) => ({ name: `m${at + 1}`, state }));
-window.fetch = (to, options) => {
-  if (String(to).includes("/v1/cluster")) return Promise.resolve(Response.json({ members }));
-  if (!options?.body?.includes?.("fail_member")) return before(to, options);
-  window.asked = JSON.parse(options.body);
-  return before(to, { ...options, body: JSON.stringify({ disconnected: 10, seconds: 10 }) });
-};
-"""
-"""A cluster of three members, as this controller has none: its questions become others."""
-
-
-def test_the_map_has_the_question_about_each_member_of_a_cluster(page: Browser) -> None:
-    page.open("#/switches")
-    page.js(CLUSTER)
-    page.open("#/map")
-    page.find(".panel .what-if option", "member m1 of the cluster dies")
-    assert "m3" not in page.find(".panel .what-if").text, "it is gone"
-    page.click(".panel .what-if option", "member m2 of the cluster dies")
-    page.click(".panel .what-if button", "Ask")
-    page.find(".panel .what-if [role=status]", "No host is cut off")
-    assert page.js("return window.asked.fail_member") == "m2"
-    page.driver.refresh()
-
-
 def test_before_the_file_is_read_again_the_page_says_what_follows(
     page: Browser, site: Site
 ) -> None:

@@ -7,6 +7,8 @@ waits no longer than `peers.PATIENCE` for them.
 The stream of events and the metrics are not merged: read them from each member.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import wraps

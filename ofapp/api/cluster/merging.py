@@ -4,6 +4,8 @@ The answer of a bridge's owner counts; what others still know of the bridge is l
 function takes the answers by member, and a function that finds the owner of a datapath id.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -173,9 +175,7 @@ def merge_problems(answers: Answers, claimed: Claimed) -> dict[str, Any]:
         if problem["datapath_id"] is None or claimed(problem["datapath_id"]) in (None, member)
     ]
     problems.sort(key=lambda one: (-Severity(one["severity"]).rank, one["since"], one["id"]))
-    counts = ("left_out", "unconfirmed")
-    summed = {name: sum(one.get(name, 0) for one in answers.values()) for name in counts}
-    return {"problems": problems, **summed}
+    return {"problems": problems, "left_out": sum(one["left_out"] for one in answers.values())}
 
 
 def merge_loads(answers: Answers, claimed: Claimed) -> dict[str, Any]:

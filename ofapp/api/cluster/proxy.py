@@ -8,6 +8,8 @@ A member's request is recognized by its listener and by its certificate
 (`controller.cluster.peers.surface`): no client of the API can claim another caller's identity.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from typing import Any

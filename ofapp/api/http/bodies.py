@@ -1,5 +1,7 @@
 """Bodies of requests: one JSON object each (RFC 8259), in a form that all parsers read alike."""
 
+from __future__ import annotations
+
 import json
 import re
 from typing import Any, cast

@@ -3,6 +3,8 @@
 No token takes all that its address may have, and no address all that there are.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager

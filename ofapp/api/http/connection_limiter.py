@@ -5,6 +5,8 @@ next byte.  When there are too many connections, one of the peer that has most i
 waits for a request the longest.  Clients that send their request at once are served meanwhile.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import ipaddress

@@ -1,5 +1,7 @@
 """Events of the API's server, and of what a controller leaves open to the network."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 OPENFLOW_INSECURE = EventKind(

@@ -3,6 +3,8 @@
 WSGI has the path decoded, where both are one.  So `%2F` is another character until it is routed.
 """
 
+from __future__ import annotations
+
 import re
 from urllib.parse import unquote
 

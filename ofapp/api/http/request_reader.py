@@ -6,6 +6,8 @@ accepted that RFC 9112 only tolerates: no bare LF, no folded header, no missing 
 but plain hex.
 """
 
+from __future__ import annotations
+
 import re
 from collections import deque
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ all: no token takes all streams of its address, and no address uses all its conn
 (`connection_limiter.PEER_CONNECTIONS`) for streams.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

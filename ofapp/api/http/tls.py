@@ -5,6 +5,8 @@ after another.  So they run one at a time, and use at most a fifth of the time: 
 in between, however many clients there are.  A slow client delays only its own handshake.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import ssl

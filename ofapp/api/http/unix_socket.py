@@ -4,6 +4,8 @@ All users may connect, and have the rights of their user and groups.  So a group
 the service is no member of, and the audit trail has the user's id.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os

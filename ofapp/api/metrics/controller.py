@@ -1,5 +1,7 @@
 """The controller in Prometheus' format: versions, lateness, configuration, events, clients."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from importlib.metadata import version
 from platform import python_version

@@ -1,5 +1,7 @@
 """Fabrics for Prometheus: several switches that form one bridge."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """/metrics: the numbers of the API in Prometheus' format, read at each scrape."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 

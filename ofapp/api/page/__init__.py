@@ -10,6 +10,8 @@ one fail to, the policy (CSP) of each file allows only scripts from this folder,
 strings (Trusted Types) and no requests to other hosts.
 """
 
+from __future__ import annotations
+
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath

@@ -9,6 +9,8 @@ SHA-256.  A file that is not in the manifest is a fault, as is one that differs.
 library: change its version, run this with `--renew`, read what has changed, and commit.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import subprocess

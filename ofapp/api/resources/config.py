@@ -1,5 +1,7 @@
 """/v1/config: the running configuration in the file's format, reload and push."""
 
+from __future__ import annotations
+
 import base64
 import time
 import zlib

@@ -4,6 +4,8 @@ In a cluster the member answers that owns the fabric's bridge: the list is merge
 answers, and a request about one fabric is forwarded as one about its bridge.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast

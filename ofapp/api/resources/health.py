@@ -1,5 +1,7 @@
 """/healthz, /readyz and /v1/version: for load balancers, orchestrators and scripts."""
 
+from __future__ import annotations
+
 import time
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Traffic over time: a day of each port, and the busiest ports of the last hour."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from flask import Response

@@ -3,6 +3,8 @@
 `ofapp.api.problems` is something else: errors of requests.
 """
 
+from __future__ import annotations
+
 from typing import Annotated, Any, Literal
 
 from flask import Response
@@ -70,7 +72,6 @@ class ProblemList(BaseModel):
 
     problems: list[NetworkProblem]
     left_out: int = Field(description="further problems, of kinds with very many on one bridge")
-    unconfirmed: int = Field(description="errors that are listed if they last some seconds more")
     silent: SilentMembers = []
 
 
@@ -184,7 +185,7 @@ def _listed(listing: Listing, query: ProblemFilter) -> ProblemList:
         for each in listing.problems
         if each.kind.severity.rank >= least and (query.acknowledged or each.acknowledged is None)
     ]
-    return ProblemList(problems=shown, left_out=listing.left_out, unconfirmed=listing.unconfirmed)
+    return ProblemList(problems=shown, left_out=listing.left_out)
 
 
 def problem_view(problem: Standing) -> NetworkProblem:

@@ -1,5 +1,7 @@
 """/v1/recording: inputs and effects of all bridges, for `ofapp replay`."""
 
+from __future__ import annotations
+
 from flask import Response
 
 from ofapp.api.openapi import APIBlueprint, Tag

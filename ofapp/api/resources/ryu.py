@@ -5,6 +5,8 @@ untagged first, then by the lowest VID.  The sample answers 500 to a body withou
 here it is 422.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from operator import itemgetter

@@ -1,5 +1,7 @@
 """/v1/tokens and /v1/session: tokens of the API, and sessions of browsers."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
 from typing import Annotated, Literal, cast

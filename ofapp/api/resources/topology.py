@@ -6,6 +6,8 @@ It makes one map of all, as of its local bridges (`api.cluster.fan_out`).
 A neighbour's data is not verified: it is text that the neighbour has chosen.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 

@@ -1,5 +1,7 @@
 """/v1/config/versions: configurations that were applied, their differences, and the way back."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal
 
 from flask import Response

@@ -3,6 +3,8 @@
 A device says how it is to be measured (`Device`), and what is known of it once it is up (`Up`).
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,5 +1,7 @@
 """ofapp itself, as a separate process that all its bridges share in turn."""
 
+from __future__ import annotations
+
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

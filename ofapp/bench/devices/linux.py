@@ -1,5 +1,7 @@
 """The kernel's forwarding: none (a cable), its bridge, its routing."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

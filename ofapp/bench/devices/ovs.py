@@ -4,6 +4,8 @@ Of a running Open vSwitch only the bridge is ours.  What is set for the daemon a
 the cores of its polling threads, is taken as it is.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -223,7 +223,7 @@ _CLAIMS.add("Copper carries more TCP than fibre, and less UDP.", "TCP, UDP", "ta
 )
 
 
-@_CLAIMS.add("Results vary, so that tests have to be repeated.", "the end", "table 1")
+@_CLAIMS.add("Results vary, so that tests have to be repeated.", "end", "table 1")
 def _spread(found: Found) -> Judged:
     values = {}
     for label in found.labels(*BRIDGES):
@@ -235,7 +235,7 @@ def _spread(found: Found) -> Judged:
     return judge(values, f"{text} over fibre, 1.02 over copper.", low=1.02, one=True)
 
 
-@_CLAIMS.add("Traffic can go on while the box is out of order.", "the end", "table 5")
+@_CLAIMS.add("Traffic can go on while the box is out of order.", "end", "table 5")
 def _bypass(found: Found) -> Judged:
     lost = found.spans(Figure(Measurement.PING, "loss", {"away": 1}), Dut.OFAPP)
     text = f"Echo requests lost while ofapp's controller is disconnected: {listed(lost, '.0%')}."

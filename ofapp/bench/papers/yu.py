@@ -13,14 +13,7 @@ from ofapp.bench.papers import DRAWN, Column, Exhibit, Head, Lack, Length, Paper
 from ofapp.bench.papers.found import BRIDGES, At
 from ofapp.bench.papers.yu_claims import CLAIMS, FLAT, GAP, LOAD, PREAMBLE, line_rate, marks
 
-_Said = Mapping[int, float | str]
 _SIZES = (64, 128, 256, 512, 1024, 1280, 1500)
-
-
-def _exact(rate: float) -> float:
-    """The rate that the paper rounds: IXIA's interval between frames has steps of 0.01 µs."""
-    interval = round(1e6 / rate, 2)
-    return 1e6 / interval if round(1e6 / interval) == rate else rate
 
 
 def _limit(at: At) -> str:
@@ -28,7 +21,7 @@ def _limit(at: At) -> str:
 
 
 _FPS = Head("FPS", lambda at: f"{at['rate']:,.0f}")
-_INPUT = Head("Input rate, bit/s", lambda at: f"{_exact(at['rate']) * at['size'] * 8:,.0f}")
+_INPUT = Head("Input rate, bit/s", lambda at: f"{at['rate'] * at['size'] * 8:,.0f}")
 _SIZE = Head("Frame size", lambda at: f"{at['size']:,.0f}")
 _TRAFFIC = Head(
     "Traffic generation", lambda at: "1G bit/s" if at["rate"] > 1 else "1 frame per second"
@@ -107,26 +100,15 @@ def _overload(name: str, title: str, text: str, rows: Sequence[tuple[float | str
 
 
 def _sizes(
-    number: int,
-    title: str,
-    column: Column,
-    said: _Said,
-    *,
-    bridge: _Said | None = None,
-    other: str = DRAWN,
+    number: int, title: str, column: Column, said: Mapping[int, float | str], *more: Dut
 ) -> Exhibit:
-    """A figure over frame sizes: latency at 1,000 frames/s, or what comes through flat out.
-
-    said: the paper's figures, and `other` at all other sizes; bridge: those of the bridge, which
-    the router's figures have, too.
-    """
+    """A figure over frame sizes: latency at 1,000 frames/s, or what comes through flat out."""
     load = {"rate": 1_000} if column is _LATENCY else {}
     serial = Head("Limit of 100 Mbit/s, µs", lambda at: f"{at['size'] * 8 / 100:,.1f}")
     limit = Head(
         "Limit of 100 Mbit/s, Mbit/s",
         lambda at: f"{line_rate(int(at['size']), 1e8) * at['size'] * 8 / 1e6:,.1f}",
     )
-    drawn = [(said, other)] if bridge is None else [(said, other), (bridge, DRAWN)]
     return Exhibit(
         f"figure {number}",
         title,
@@ -135,24 +117,17 @@ def _sizes(
         if load
         else "Sent as fast as the generator can. The paper's input rate was above the link's.",
         LOAD if load else FLAT,
-        BRIDGES if bridge is None else (*BRIDGES, Dut.ROUTER),
+        (*BRIDGES, *more),
         (_SIZE, serial if load else limit),
-        (column, Column(f"Linux bridge, {column.title}"))[: len(drawn)],
-        tuple(
-            Row({"size": size} | load, tuple(one.get(size, rest) for one, rest in drawn))
-            for size in _SIZES
-        ),
+        (column,),
+        tuple(Row({"size": size} | load, (said.get(size, DRAWN),)) for size in _SIZES),
         axis="size",
-        lacks=(_SWITCH,) * title.startswith("Catalyst") + (_LINKS,),
+        lacks=(_LINKS,) if more else (_SWITCH, _LINKS),
     )
 
 
-_CATALYST: _Said = {64: 13.5, 1500: 126.0}
-_CATALYST_MOST: _Said = {64: 76.0, 1500: "close to 100"}
-_BRIDGE: _Said = {64: 25.0}
-_BRIDGE_MOST: _Said = {64: 3.0, 512: "as the router", 1500: 96.0}
-_ROUTER: _Said = {64: 30.0}
-_ROUTER_MOST: _Said = {64: 0.6, 512: "as the bridge", 1500: 96.0}
+_ROUTER_MOST: Mapping[int, float | str] = {64: 0.6, 512: "as the bridge", 1500: 96.0}
+_CATALYST = {64: 13.5, 1500: 126.0}
 _FIGURE_10 = Exhibit(
     "figure 10",
     "Linux bridge, latency against frame size at nominal rates",
@@ -163,7 +138,7 @@ _FIGURE_10 = Exhibit(
     (_LATENCY, Column("Latency of the Catalyst 2950, µs")),
     tuple(
         Row({"size": size, "rate": rate}, (said.get(size, other), _CATALYST.get(size, DRAWN)))
-        for rate, said, other in ((1_000, _BRIDGE, DRAWN), (1, {}, "drawn; up to 50 µs more"))
+        for rate, said, other in ((1_000, {64: 25.0}, DRAWN), (1, {}, "drawn; up to 50 µs more"))
         for size in _SIZES
     ),
     axis="size",
@@ -196,7 +171,7 @@ PAPER = Paper(
     (
         _TABLE_1,
         _sizes(7, f"Catalyst 2950, {_LATE}", _LATENCY, _CATALYST),
-        _sizes(8, f"Catalyst 2950, {_MOST}", _MBIT, _CATALYST_MOST),
+        _sizes(8, f"Catalyst 2950, {_MOST}", _MBIT, {64: 76.0, 1500: 99.0}),
         _overload(
             "table 2",
             "Catalyst 2950, overload",
@@ -211,13 +186,9 @@ PAPER = Paper(
             " to this machine's own knee.",
             _TABLE_3,
         ),
-        _sizes(11, f"Linux bridge, {_MOST}", _MBIT, _BRIDGE_MOST),
-        _sizes(
-            *(13, f"Linux router, {_LATE}", _LATENCY, _ROUTER),
-            bridge=_BRIDGE,
-            other="drawn; 5 µs more than the bridge",
-        ),
-        _sizes(14, f"Linux router, {_MOST}", _MBIT, _ROUTER_MOST, bridge=_BRIDGE_MOST),
+        _sizes(11, f"Linux bridge, {_MOST}", _MBIT, {64: 3.0, 1500: 96.0}, Dut.ROUTER),
+        _sizes(13, f"Linux router, {_LATE}", _LATENCY, {64: 30.0}, Dut.ROUTER),
+        _sizes(14, f"Linux router, {_MOST}", _MBIT, _ROUTER_MOST, Dut.ROUTER),
     ),
     CLAIMS,
     quick=Length(0.2, 1),

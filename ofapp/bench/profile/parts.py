@@ -4,6 +4,8 @@ The order counts: the first pattern that matches decides.  A lock taken by a dri
 lock, and memory that a bridge allocates is memory.  Patterns are those of shells.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection
 from dataclasses import dataclass

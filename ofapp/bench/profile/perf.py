@@ -4,6 +4,8 @@ The clock is sampled on every machine.  Its samples cannot fall where interrupts
 when those are on again, which is mostly in a function that releases a lock.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import select

@@ -5,6 +5,8 @@ The load is a share of what comes through flat out, so that next to nothing is l
 costs, too, and would be counted as cost of what is not.
 """
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

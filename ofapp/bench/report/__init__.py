@@ -3,6 +3,8 @@
 Needs Jinja2 and matplotlib, which nothing else of ofapp needs: the extra `bench`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

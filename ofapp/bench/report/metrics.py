@@ -1,5 +1,7 @@
 """The report of each test: its figures, in which unit, and how they stand in a table."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from ofapp.bench.names import Measurement

@@ -4,6 +4,8 @@ A device's occupancy is the cores in use at a load, less those in use over a wir
 where that was measured: those are the generator's and the counters'.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

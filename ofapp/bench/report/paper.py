@@ -1,5 +1,7 @@
 """The report of a paper: its exhibits with the figures found beside its own, and its claims."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from ofapp.bench.figures import summary

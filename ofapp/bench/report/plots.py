@@ -1,5 +1,7 @@
 """The plots, by matplotlib, as SVG files of a few ten kilobytes with their text as text."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Callable
 from dataclasses import dataclass

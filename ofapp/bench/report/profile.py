@@ -1,5 +1,7 @@
 """The chapter of a profile: cost of a frame by part of its way, and what many hosts add."""
 
+from __future__ import annotations
+
 from ofapp.bench.figures import ratios, summary
 from ofapp.bench.model import Results, Sample
 from ofapp.bench.names import Measurement

@@ -1,5 +1,7 @@
 """From samples to tables: pure, and the same for Markdown and HTML."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

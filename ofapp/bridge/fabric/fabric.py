@@ -29,7 +29,6 @@ from ofapp.bridge.fabric.state.split import Step
 from ofapp.bridge.fabric.state.state import FabricState
 from ofapp.bridge.fabric.status import FabricStatus, MemberStatus, Trace
 from ofapp.bridge.lldp.own import OwnAgents
-from ofapp.common.portions import AT_ONCE, Portions
 
 
 class Fabric:
@@ -48,14 +47,13 @@ class Fabric:
         self._views: dict[int, MemberBridge] = {}
         self._asked: dict[int, DesiredFabric] = {}
 
-    def copied(self, bridge: Bridge, portions: Portions) -> Fabric:
+    def copied(self, bridge: Bridge) -> Fabric:
         """Return a fabric in the same state that goes on independently, over a copy of the bridge.
 
-        Members get their contents again.  portions: the copy makes its plans in portions.
+        Members get their contents again.
         """
         copy = Fabric(self.params, bridge, self._state.agents, self.dump())
         copy._state.take(self._state)
-        copy._state.updates.portions = portions
         for member, ports in self._state.ports.items():
             copy.view(member).ports.take(ports)
         return copy
@@ -247,17 +245,13 @@ class Fabric:
 
     def paths(self, graph: Graph) -> Iterator[tuple[int, int, tuple[Path, ...]]]:
         """The paths between members, the lower first.  graph: links whose ends have carrier."""
-        of = self._searches(graph)
-        for one, other in combinations(sorted(graph.members), 2):
-            yield one, other, of[one].shown(one, other)
+        state = self._state
+        for one in sorted(graph.members):
+            search = Search(state.updates.plan_of(one), graph, state.link_name)
+            for other in sorted(each for each in graph.members if each > one):
+                yield one, other, search.shown(one, other)
 
-    def _searches(self, graph: Graph) -> dict[int, Search]:
-        """The search for paths from each member: members that use one plan share it."""
-        plans = {at: self._state.updates.plan_of(at) for at in graph.members}
-        shared = {id(plan): Search(plan, graph, self._state.link_name) for plan in plans.values()}
-        return {at: shared[id(plan)] for at, plan in plans.items()}
-
-    def meeting(self, graph: Graph, portions: Portions = AT_ONCE) -> frozenset[tuple[int, int]]:
+    def meeting(self, graph: Graph) -> frozenset[tuple[int, int]]:
         """Pairs of members, the lower first, between which no frame is lost, flooded ones too.
 
         graph: links whose ends have carrier.
@@ -271,11 +265,11 @@ class Fabric:
             and live.issuperset(frozenset(link[:2]) for link in planned.links)
         ):  # all frames take the paths of one plan, of which no link has failed
             return frozenset(pair for pair in pairs if len({planned.parts[at] for at in pair}) == 1)
-        of = self._searches(graph)
-        flooded = {at: search.flooded(at) for at, search in portions.of(of.items())}
+        of = {at: Search(state.updates.plan_of(at), graph, state.link_name) for at in graph.members}
+        flooded = {at: search.flooded(at) for at, search in of.items()}
         return frozenset(
             (one, other)
-            for one, other in portions.of(pairs)
+            for one, other in pairs
             if all(
                 to in flooded[at] and of[at].arrive(at, to)
                 for at, to in ((one, other), (other, one))

@@ -114,7 +114,7 @@ class Answer:
     message: Reply-Message, or why no server could be asked; vlan: VID or name, empty for none.
     timeout: Session-Timeout in seconds, None without one, or `UNCLEAR`.
     again: Termination-Action is to authenticate again, not to end the session (RFC 2865 5.29).
-    classes, user: for accounting; user is empty without a User-Name (RFC 2865 5.1).
+    classes: for accounting.
     egress: further VLANs; filters: each Filter-Id.
     up, down: bits per second from the host and to it, None without such a rate; or `UNCLEAR`.
     """
@@ -127,7 +127,6 @@ class Answer:
     timeout: int | None = None
     again: bool = False
     classes: tuple[bytes, ...] = ()
-    user: bytes = b""
     egress: tuple[Egress, ...] = ()
     filters: tuple[str, ...] = ()
     up: int | None = None

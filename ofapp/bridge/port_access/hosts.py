@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from ofapp.bridge.effects import (
@@ -53,7 +52,6 @@ class Hosts:
         self._timers = timers
         self._servers = servers
         self._waiting: list[Effect] = []
-        self._homes: defaultdict[int, list[ControlledPort]] = defaultdict(list)
         self.ports = ports
 
     # Ports
@@ -68,7 +66,7 @@ class Hosts:
         controlled = self.ports[port.number] = ControlledPort(port, params)
         for session in sessions:
             session.params, session.followed = params, (session.grant, session.phase)
-            self.add(controlled, session)
+            controlled.sessions[session.mac] = session
             self._timers.wake(session.acts, (port.number, session.mac))
             if session.accounted:
                 self._servers.report_later(controlled, session)
@@ -100,11 +98,6 @@ class Hosts:
 
     # Hosts
 
-    def add(self, port: ControlledPort, session: Session) -> None:
-        """Add a host to a port."""
-        port.sessions[session.mac] = session
-        self._homes[session.mac].append(port)
-
     def follow(self, port: ControlledPort, session: Session, done: Sequence[Do]) -> list[Effect]:
         """Carry out what a session wants, after its port has followed its grant."""
         number, effects = port.port.number, list[Effect]()
@@ -133,8 +126,6 @@ class Hosts:
     ) -> list[Effect]:
         """Apply a host's new grant, or that it has none any more.  before: its former grant."""
         number, grant, effects = port.port.number, session.grant, list[Effect]()
-        if before is not None and (grant is None or not grant.by_server):
-            port.note_end(session.mac, self._timers.seen)
         if grant is None:
             return [*self._close(port, session.mac), StateChanged(NAME)]
         if before is None:
@@ -162,8 +153,8 @@ class Hosts:
         A fallback ends no session that a server has authorised: any host gets a fallback with the
         MAC address of another host.
         """
-        homes = self._homes[session.mac]
-        found = [(each, each.sessions[session.mac]) for each in homes if each is not port]
+        ports = (other for other in self.ports.values() if other is not port)
+        found = [(each, there) for each in ports if (there := each.sessions.get(session.mac))]
         return [each for each in found if grant.by_server or not each[1].by_server]
 
     def forget(
@@ -172,16 +163,13 @@ class Hosts:
         """Remove a host from its port.  grant: its last one, if it has none any more."""
         grant = grant or session.grant
         del port.sessions[session.mac]
-        self._homes[session.mac].remove(port)
-        if not self._homes[session.mac]:
-            del self._homes[session.mac]
         port.waiting.pop(session.mac, None)
         if not port.sessions:
             self.request_soon(port, self._timers.seen + port.params.tx_period)
         if grant is None:
             return []
         if why in (LOGGED_OFF, MOVED):
-            port.note_end(session.mac, self._timers.seen)
+            port.note_end(self._timers.seen)
         effects = self._close(port, session.mac)
         session.grant = None
         effects += self._servers.account(port, session, cause_of(why))
@@ -192,7 +180,7 @@ class Hosts:
         grant = session.grant
         assert grant is not None
         port.count("ended")
-        port.note_end(session.mac, self._timers.seen)
+        port.note_end(self._timers.seen)
         session.grant, session.followed = None, (None, session.phase)
         effects = self._servers.account(port, session, cause_of(OTHER_USER))
         session.ident = self._servers.new_ident()
@@ -228,13 +216,12 @@ class Hosts:
 
     def renew(self) -> list[Effect]:
         """Apply what hosts bring now; frames that waited for it follow."""
-        self._timers.renewed()
-        waiting, self._waiting = self._waiting, []
+        self._timers.renewal, waiting, self._waiting = None, self._waiting, []
         return [RenewPolicies(), *waiting]
 
 
 def _about(session: Session, **more: object) -> dict[str, object]:
-    return {"mac": format_mac(session.mac), "user": shown(session.account)} | more
+    return {"mac": format_mac(session.mac), "user": shown(session.user)} | more
 
 
 def _authorised(port: ControlledPort, session: Session, grant: Grant) -> Event:
@@ -254,7 +241,7 @@ def _refused(port: ControlledPort, session: Session) -> Event:
 
 
 def _ended(port: ControlledPort, session: Session, grant: Grant, why: str) -> Event:
-    user = session.account_user if grant.by_server else session.user
+    user = session.granted_user if grant.by_server else session.user
     host = shown_name(session, grant.method, user)
     text = (PortNumber(port.port.number), f": {host} is not authorised any more: {why}")
     about = {"user": shown(user), "method": grant.method, "why": why}

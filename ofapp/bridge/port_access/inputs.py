@@ -41,7 +41,7 @@ class Frames:
             port.counters[said.reason] += 1
             return []
         session = port.sessions.get(said.mac)
-        if session is not None and said.kind == eapol.START and port.must_rest(said.mac, at):
+        if session is not None and said.kind == eapol.START and port.must_rest(at):
             return self._has_to_wait(port, said.mac)
         if session is None:
             invited = said.kind == eapol.EAP and said.identifier == port.identifier
@@ -94,7 +94,7 @@ class Frames:
         self, port: ControlledPort, mac: int, at: float
     ) -> tuple[Session | None, list[Effect]]:
         """A session for a host that is new on the port; None where a limit of the port is met."""
-        if port.must_rest(mac, at):
+        if port.must_rest(at):
             return None, self._has_to_wait(port, mac)
         if not port.room:
             if not self._timers.exceed(port, Limit.HOSTS):
@@ -105,7 +105,7 @@ class Frames:
                 FULL.event((*text, f", and refuses {format_mac(mac)}"), port.port.number, data)
             ]
         session = Session(mac, self._servers.new_ident(), port.params, at)
-        self._hosts.add(port, session)
+        port.sessions[mac] = session
         return session, []
 
 

@@ -153,8 +153,7 @@ class PortAccess(Protocol[BridgeParams]):
         session = port.sessions.get(key[1])
         if session is not None and session.asked == number:
             answer, rights = self._servers.rights(port, self._hosts.own_vlans(port), answer)
-            other_user = session.by_server and session.user_by(answer) != session.account_user
-            if answer.verdict == "accept" and other_user:
+            if answer.verdict == "accept" and session.claims:
                 effects += self._hosts.end_user(port, session)
             done = session.answered(answer, rights, at)
             effects += self._hosts.follow(port, session, done)

@@ -18,12 +18,10 @@ MOST_CANDIDATES = 4
 """Hosts of a port with one host that are authenticated at the same time, before one of them is
 authorised."""
 MOST_ENDS = 4
-"""Sessions that a host may end at once, by logoff, by moving, by another user or by a refusal, and
-begin again; also of a whole port, with `multi_auth` as many more as the port may have hosts."""
+"""Sessions of a port that its hosts may end at once, by logoff, by moving or by another user, and
+begin again; with `multi_auth` as many more as the port may have hosts."""
 END_INTERVAL = 10.0
 """Seconds after which one more may end: the whole bridge follows the VLANs and rates of hosts."""
-EACH_HOST = 4
-"""With `multi_auth` hosts of a port may end so many sessions in that time; each of them, one."""
 RARE = 30.0
 """Seconds between requests for an identity to a port where no host has answered."""
 
@@ -70,8 +68,7 @@ class ControlledPort:
     """The hosts of one port.  counters: what was dropped and decided, by name.
 
     limited: the limits that were exceeded lately, with the time at which that counts no more.
-    ended_until: when the ends of sessions would be over at their least interval, by MAC address of
-    the host that has ended them; 0 for those of all hosts.
+    ended_until: when the ends of sessions by hosts would be over at one in `END_INTERVAL`.
     waiting: questions about hosts, by MAC address, which wait until others are answered.
     requests: requests for an identity that were sent to all hosts since the link came up;
     identifier: that of the last one; due: when the next one is.
@@ -83,7 +80,7 @@ class ControlledPort:
         self.sessions: dict[int, Session] = {}
         self.counters: Counter[str] = Counter()
         self.limited: dict[Limit, float] = {}
-        self.ended_until: dict[int, float] = {}
+        self.ended_until = 0.0
         self.waiting: dict[int, bytes] = {}
         self.requests = 0
         self.identifier = 0
@@ -116,27 +113,14 @@ class ControlledPort:
             return len(self.sessions) < self.params.max_hosts
         return not self.granted and len(self.sessions) < MOST_CANDIDATES
 
-    def note_end(self, mac: int, at: float) -> None:
+    def note_end(self, at: float) -> None:
         """Note that a host has ended its session."""
-        self.ended_until = {each: until for each, until in self.ended_until.items() if until > at}
-        for each, interval in ((mac, END_INTERVAL), (0, self._end_interval)):
-            self.ended_until[each] = self.ended_until.get(each, at) + interval
+        self.ended_until = max(self.ended_until, at) + END_INTERVAL
 
-    def must_rest(self, mac: int, at: float) -> bool:
-        """Whether a host may not begin a session now, since too many have ended.
-
-        One host does not use up what all may end, and a host with a session that has ended none
-        lately need not rest.
-        """
-        its, all_ = (self.ended_until.get(each, at) - at for each in (mac, 0))
-        if its > MOST_ENDS * END_INTERVAL:
-            return True
+    def must_rest(self, at: float) -> bool:
+        """Whether no host may begin a session now, since hosts have ended too many."""
         most = MOST_ENDS + (self.params.max_hosts if self.each_host else 0)
-        return all_ > most * self._end_interval and (its > 0 or mac not in self.sessions)
-
-    @property
-    def _end_interval(self) -> float:
-        return END_INTERVAL / EACH_HOST if self.each_host else END_INTERVAL
+        return self.ended_until > at + most * END_INTERVAL
 
     def admission(self, own: PortVlans, granted: PortVlans | None) -> Admission:
         """What the switch is to admit.

@@ -116,7 +116,7 @@ def reason(session: Session) -> str:
 
 def named(session: Session) -> str:
     """The host by its user's name, or its MAC address."""
-    return shown_name(session, session.method, session.account)
+    return shown_name(session, session.method, session.user)
 
 
 def shown_name(session: Session, method: str, user: bytes) -> str:

@@ -160,6 +160,7 @@ class Servers:
     def _report(
         self, port: ControlledPort, session: Session, status: int, cause: int = 0
     ) -> AccountSession:
-        about = port.port.number, port.port.name, session.mac, session.account_user, session.ident
+        user = session.granted_user
+        about = port.port.number, port.port.name, session.mac, user, session.ident
         seconds = 0 if status == _START else int(self._timers.seen - session.since)
         return AccountSession(status, *about, seconds, cause, session.classes)

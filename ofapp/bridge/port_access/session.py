@@ -63,7 +63,6 @@ class Session:
 
     ident: for accounting and display; user: its identity, in MAC authentication its address.
     granted_user: the identity that a server has authorised last; a host may claim another one.
-    account_user: the name of its user for accounting and operators; empty before it is authorised.
     due: when it next acts by itself; asked: number of the question that waits for its answer.
     ends: when its Session-Timeout ends its grant, also while it is authenticated again; or None.
     left: methods to try when the present one fails.
@@ -84,7 +83,6 @@ class Session:
     grant: Grant | None = None
     user: bytes = b""
     granted_user: bytes = b""
-    account_user: bytes = b""
     due: float | None = None
     ends: float | None = None
     asked: int | None = None
@@ -116,12 +114,7 @@ class Session:
     @property
     def account(self) -> bytes:
         """The user of its grant by a server; without one the identity that it claims."""
-        return self.account_user if self.by_server else self.user
-
-    def user_by(self, answer: Answer) -> bytes:
-        """The user's name for accounting with that acceptance (RFC 2865 5.1)."""
-        same = self.user == self.granted_user
-        return answer.user or (self.account_user if same else self.user)
+        return self.granted_user if self.by_server else self.user
 
     @property
     def acts(self) -> float | None:
@@ -179,7 +172,7 @@ class Session:
     def _start(self, now: float, count: Callable[[str], None]) -> list[Do]:
         early = self.started is not None and now < self.started + START_INTERVAL
         often = self.grant is not None and self.starts >= MOST_STARTS
-        if self.phase is Phase.HELD or self._is_quiet:
+        if self.phase is Phase.HELD:
             count("start_while_held")
             return []
         if early or often:
@@ -188,14 +181,6 @@ class Session:
         self.started = now
         self.starts += 1
         return self._run("dot1x", now)
-
-    @property
-    def _is_quiet(self) -> bool:
-        """Whether its quiet period passes in the VLAN of refused hosts, after 802.1X."""
-        if self.phase is not Phase.AUTHORISED or self.grant is None:
-            return False
-        by_eap = any(method == "dot1x" for method, _, _ in self.refused)
-        return by_eap and self.grant.method == "auth_fail"
 
     def answered(self, answer: Answer, rights: Rights, now: float) -> list[Do]:
         """Handle the server's answer.  rights: those that it gives."""
@@ -206,7 +191,7 @@ class Session:
                 return self._request(answer.eap, Phase.HOST, now)
             case "accept":
                 self.why, self.message, self.refused = "", answer.message, ()
-                self.account_user, self.granted_user = self.user_by(answer), self.user
+                self.granted_user = self.user
                 self._grant(Grant(self.method, rights), self.params.reauth_period or None, now)
                 self._limit(answer, now)
                 self.classes = answer.classes

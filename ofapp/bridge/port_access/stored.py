@@ -25,8 +25,7 @@ def row(port: str, session: Session, at: float) -> dict[str, Any]:
         "port": port,
         "mac": format_mac(session.mac),
         "ident": session.ident,
-        "user": (session.granted_user if grant.by_server else session.user).hex(),
-        "account_user": session.account.hex(),
+        "user": session.account.hex(),
         "method": grant.method,
         "vid": grant.rights.vid,
         "tagged": grant.rights.tagged,
@@ -79,7 +78,6 @@ def _session(row: Any, passed: float) -> Session:
         left, ends = None, left
     due, end = (None if each is None else max(float(each) - passed, 0.0) for each in (left, ends))
     user = bytes.fromhex(row["user"])
-    account = bytes.fromhex(row.get("account_user", row["user"]))
     grant = Grant(str(row["method"]), _rights(row))
     return Session(
         parse_mac(row["mac"]),
@@ -91,7 +89,6 @@ def _session(row: Any, passed: float) -> Session:
         grant,
         user,
         user,
-        account,
         due,
         end,
         message=str(row["message"]),

@@ -20,8 +20,6 @@ hellos wait: on a real switch they were up to 0.36 s late.
 """
 RENEWAL = 0.2
 """Seconds for which changed VLANs of ports are collected: the whole bridge follows them."""
-RENEWAL_OF_PORT = 0.001
-"""Seconds for each controlled port that pass at least from one such change to the next."""
 LATELY = 300.0
 """Seconds for which a limit that was exceeded is a problem."""
 OBSOLETE = 1024
@@ -46,7 +44,6 @@ class Timers:
         self._paused: float | None = None  # since then, in the shell's time
         self.seen = 0.0
         self.renewal: float | None = None
-        self._renewed: float | None = None
 
     @property
     def runs(self) -> bool:
@@ -84,13 +81,6 @@ class Timers:
         """Set the time at which what hosts bring is applied, with others until then."""
         if self.renewal is None:
             self.renewal = self.seen + RENEWAL
-            if self._renewed is not None:
-                rest = RENEWAL_OF_PORT * len(self._ports)
-                self.renewal = max(self.renewal, self._renewed + rest)
-
-    def renewed(self) -> None:
-        """Note that what hosts bring is applied now."""
-        self.renewal, self._renewed = None, self.seen
 
     def take(self, at: float) -> Iterator[tuple[float, Key]]:
         """Take the timers that are due, those of ports and hosts in portions."""
@@ -141,4 +131,3 @@ class Timers:
     def restart(self) -> None:
         """Begin at 0, paused."""
         self._clock, self.seen, self._rests = PausableTime(paused=0.0), 0.0, 0.0
-        self._renewed = None

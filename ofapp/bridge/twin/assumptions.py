@@ -9,7 +9,7 @@ from ofapp.bridge.stp.vectors import format_bridge_id
 from ofapp.bridge.twin.actions import Action, Disconnect, Fail, Move, Storm
 from ofapp.bridge.twin.cable import SwitchPort
 from ofapp.bridge.twin.copied import lacp_members
-from ofapp.bridge.twin.fabric import MOST_COMPARED, NOTICED
+from ofapp.bridge.twin.fabric import NOTICED
 from ofapp.bridge.twin.foreign import is_foreign
 from ofapp.bridge.twin.network import TwinNetwork
 from ofapp.common.words import listed
@@ -49,8 +49,7 @@ def of_network(
     if any(not b.lags.clock.runs and lacp_members(b) for b in network.bridges.values()):
         yield "partners of aggregations keep to what they do now"
     if network.left_out:
-        vids = listed([str(vid) for vid in network.left_out], SHOWN)
-        yield f"multicast groups in VLANs {vids}: not predicted; other VLANs have more groups"
+        yield f"multicast in {network.left_out} further VLANs stays as it is"
     if any(not bridge.stp.runs for bridge in network.bridges.values()):
         yield "bridges without spanning tree keep all ports open"
     for fabric in network.fabrics.values():
@@ -58,9 +57,6 @@ def of_network(
         if names:
             who = listed(names, SHOWN)
             yield f"{who}: without the controller, or refuses plans; it forwards as now"
-        if len(fabric.members()) > MOST_COMPARED:
-            name = fabric.fabric.params.name
-            yield f"paths of fabric {name}: not compared, it has more than {MOST_COMPARED} members"
 
 
 def of_actions(network: TwinNetwork, actions: Sequence[Action]) -> Iterator[str]:

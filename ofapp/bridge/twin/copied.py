@@ -76,9 +76,7 @@ def copied(
         copy.stp.clock = PausableTime(paused=bridge.stp.clock.at(now))
     copy.one_way.restore(bridge.one_way.dump())
     _take_entries(copy, bridge, now, portions)
-    portions.rest()
     effects = copy.set_ports(switch_ports(bridge), now)
-    portions.rest()
     if runs:
         effects += copy.carry_out(copy.stp.go_on(now), now)
     entries = bridge.multicast.desired(bridge.params) or ()

@@ -17,7 +17,7 @@ from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.fabric.plans.graph import End, Graph, Link
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.twin.cable import Cable, SwitchPort, cable
-from ofapp.common.portions import Portions
+from ofapp.common.portions import AT_ONCE
 
 LINKS = 1 << 24
 """Numbers of link ports are from here on; OpenFlow's are below 2 to the power of 16."""
@@ -25,7 +25,7 @@ LINKS = 1 << 24
 NOTICED = 15.0
 """Seconds until the controller gives up a switch without power: three echo requests."""
 
-MOST_COMPARED = 64
+MOST_COMPARED = 32
 """Most members of a fabric whose paths are compared: there are paths between each two."""
 
 Links = tuple[tuple[str, str], ...]
@@ -57,14 +57,12 @@ class FabricCopy:
     replanned: members hold something else than when this was set to False.
     """
 
-    def __init__(self, original: Fabric, bridge: Bridge, now: float, portions: Portions) -> None:
+    def __init__(self, original: Fabric, bridge: Bridge, now: float) -> None:
         """bridge: the copy of the fabric's bridge, which has its ports."""
-        members = original.status(now).members
-        self.fabric = original.copied(bridge, portions)
-        portions.rest()
-        self._portions = portions
+        self.fabric = original.copied(bridge)
         self.off: set[int] = set()
         self.runs_lacp = self.replanned = False
+        members = original.status(now).members
         self._connected = {each.number for each in members if each.connected}
         self._refusing = {each.number for each in members if each.refuses}
         self._places: dict[int, End] = {}
@@ -134,7 +132,7 @@ class FabricCopy:
         ids = {number: datapath_id for datapath_id, number in self.members().items()}
         return frozenset(
             (min(ids[one], ids[other]), max(ids[one], ids[other]))
-            for one, other in self.fabric.meeting(self.graph(cables), self._portions)
+            for one, other in self.fabric.meeting(self.graph(cables))
         )
 
     def paths(self, cables: Iterable[Cable]) -> Paths:
@@ -144,13 +142,13 @@ class FabricCopy:
             (ids[one], ids[other]): tuple(
                 sorted(tuple((hop.out, hop.into) for hop in path) for path in found)
             )
-            for one, other, found in self._portions.of(self.fabric.paths(self.graph(cables)))
+            for one, other, found in self.fabric.paths(self.graph(cables))
         }
 
-    def desired(self, params: BridgeParams | None, portions: Portions) -> dict[int, Desired]:
+    def desired(self, params: BridgeParams | None) -> dict[int, Desired]:
         """The desired state of members that are programmed.  params: those of the bridge."""
-        members = portions.of(sorted(self._connected - self.off))
-        return {at: self.fabric.view(at).desired_as_of_now(params)(portions) for at in members}
+        members = sorted(self._connected - self.off)
+        return {at: self.fabric.view(at).desired_as_of_now(params)(AT_ONCE) for at in members}
 
     # Inputs
 
@@ -170,7 +168,6 @@ class FabricCopy:
 
     def disconnect(self, members: Iterable[int], now: float) -> list[Effect]:
         """Note that members have lost their connection to the controller."""
-        members = self._portions.of(members)
         return [each for at in members for each in self.fabric.disconnected(at, now)]
 
     def disconnect_all(self, now: float) -> list[Effect]:
@@ -206,7 +203,7 @@ class FabricCopy:
         self.fabric.steps(plain)
         while contents := self.fabric.contents(now):
             self.replanned = True
-            for member, content in self._portions.of(contents):
+            for member, content in contents:
                 if member in self._refusing:
                     plain += self.fabric.refuse(member, now)
                 elif member not in self.off:

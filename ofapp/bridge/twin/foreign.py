@@ -8,7 +8,7 @@ taken for that of a known bridge if just one fits by its cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ from ofapp.bridge.stp.status import PortStatus
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK, PriorityVector, Times
 from ofapp.bridge.twin.cable import SwitchPort, cable
 from ofapp.bridge.twin.network import TwinNetwork
-from ofapp.common.portions import Portions
 
 FOREIGN = 0xFFFF_FFFF_FFFF_0000
 """Datapath ids from here on are those of bridges of other owners."""
@@ -130,13 +129,16 @@ class Around(NamedTuple):
     unknown: list[SwitchPort]
 
 
-def around(bridges: Iterable[Bridge], now: float, portions: Portions) -> Around:
-    """The bridges of other owners that these bridges hear."""
+def around(bridges: Iterable[Bridge], now: float, rest: Callable[[], object]) -> Around:
+    """The bridges of other owners that these bridges hear.
+
+    rest: called after each bridge, which lets other work run.
+    """
     bridges = [*bridges]
     own = {bridge.address & ADDRESS_MASK for bridge in bridges}
     groups: dict[int, list[_Seen]] = {}
     notifiers: list[_Seen] = []
-    for seen in _all_seen(portions.of(bridges), now):
+    for seen in _all_seen(bridges, now, rest):
         address = seen.bridge & ADDRESS_MASK
         if not address:
             notifiers.append(seen)
@@ -153,7 +155,7 @@ def around(bridges: Iterable[Bridge], now: float, portions: Portions) -> Around:
     return Around(result, [seen.at for seen in silent if seen.at not in known])
 
 
-def _all_seen(bridges: Iterable[Bridge], now: float) -> Iterator[_Seen]:
+def _all_seen(bridges: Iterable[Bridge], now: float, rest: Callable[[], object]) -> Iterator[_Seen]:
     for bridge in bridges:
         status = bridge.stp.status(now)
         for port in status.ports if status is not None else ():
@@ -163,6 +165,7 @@ def _all_seen(bridges: Iterable[Bridge], now: float) -> Iterator[_Seen]:
             at = SwitchPort(bridge.datapath_id, port.port)
             known = port.designated if port.info_is is InfoIs.RECEIVED else port.heard.vector
             yield _Seen(at, port, known.bridge)
+        rest()
 
 
 def _foreign(address: int, group: Sequence[_Seen], notifiers: Sequence[_Seen]) -> Foreign | None:

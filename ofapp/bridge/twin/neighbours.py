@@ -20,7 +20,6 @@ from ofapp.bridge.stp.port import InfoIs
 from ofapp.bridge.stp.status import PortStatus
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
 from ofapp.bridge.twin.cable import SwitchPort
-from ofapp.common.portions import Portions
 
 ANSWER = 0.1
 """Seconds until a host answers a query; it may take up to the query's maximum response time."""
@@ -38,17 +37,18 @@ class Hello:
     period: float
 
 
-def hellos(bridges: Mapping[int, Bridge], now: float, portions: Portions) -> Iterator[Hello]:
-    """The hellos of neighbours that are none of these bridges."""
+def hellos(bridges: Mapping[int, Bridge], now: float) -> Iterator[list[Hello]]:
+    """The hellos of neighbours that are none of these bridges, of one bridge after the other."""
     addresses = {bridge.address & ADDRESS_MASK for bridge in bridges.values()}
-    for bridge in portions.of(bridges.values()):
-        status = bridge.stp.status(now)
+    for bridge in bridges.values():
+        status, found = bridge.stp.status(now), []
         for port in status.ports if status is not None else ():
             sender = port.designated.bridge & ADDRESS_MASK
             member = member_of(bridge, port.port)
             if port.info_is is InfoIs.RECEIVED and sender not in addresses and member is not None:
                 at = SwitchPort(bridge.datapath_id, member)
-                yield Hello(at, _hello(port), port.times.hello_time)
+                found.append(Hello(at, _hello(port), port.times.hello_time))
+        yield found
 
 
 def member_of(bridge: Bridge, number: int) -> int | None:

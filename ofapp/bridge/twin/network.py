@@ -30,7 +30,6 @@ from ofapp.bridge.twin.cable import Cable, SwitchPort
 from ofapp.bridge.twin.copied import Brought
 from ofapp.bridge.twin.fabric import LINKS, NOTICED, FabricCopy
 from ofapp.bridge.twin.neighbours import ANSWER, Hello, Receivers, member_of
-from ofapp.common.portions import AT_ONCE, Portions
 
 DELAY = 0.002
 """Seconds that a BPDU takes from one bridge to the next: two controllers' paths."""
@@ -43,6 +42,9 @@ TRAP_HELLOS = 2
 
 ONCE = 1.0
 """Seconds for which a bridge relays an IGMP or MLD message once: queries are repeated later."""
+
+PORTION = 8
+"""Events between two pauses of `TwinNetwork.run`."""
 
 
 class Change(NamedTuple):
@@ -85,21 +87,20 @@ class Disconnected(NamedTuple):
 class TwinNetwork:
     """Bridges by datapath id, and cables between their switches' ports.
 
-    now: virtual time, in seconds; portions: other work has its turn after each step.
-    changes, flushed, events: what has happened since they were emptied.
+    now: virtual time, in seconds; changes, flushed, events: what has happened since they were
+    emptied.
     params: parameters of bridges, with the sections that their copies do not run.
     brought: what hosts have brought to ports of bridges.
     hellos: those of neighbours that are not ours.
     unknown: ports to bridges of other owners that are silent, and not in the network.
-    snooped: VLANs with multicast groups that are predicted; left_out: those that are not.
+    snooped: VLANs with multicast groups that are predicted; left_out: how many are not.
     receivers: hosts that are members of multicast groups.
     coming: (VID, MAC address) of hosts that send as soon as their port forwards.
     fabrics: fabrics, by the datapath id of their bridge.  Their link ports have numbers of it, too.
     """
 
-    def __init__(self, now: float, portions: Portions = AT_ONCE) -> None:
+    def __init__(self, now: float, delay: float = DELAY) -> None:
         self.now = now
-        self.portions = portions
         self.bridges: dict[int, Bridge] = {}
         self.params: dict[int, BridgeParams] = {}
         self.brought: dict[int, Brought] = {}
@@ -111,9 +112,10 @@ class TwinNetwork:
         self.hellos: list[Hello] = []
         self.unknown: list[SwitchPort] = []
         self.snooped: frozenset[int] = frozenset()
-        self.left_out: tuple[int, ...] = ()
+        self.left_out = 0
         self.receivers = Receivers()
         self.coming: dict[SwitchPort, list[tuple[int, int]]] = {}
+        self._delay = delay
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         self._due: dict[int, float] = {}
@@ -283,8 +285,8 @@ class TwinNetwork:
         A switch without its controller keeps what it had last.
         """
         params, fabric = self.params.get(datapath_id), self.fabrics.get(datapath_id)
-        whole = {0: self.bridges[datapath_id].desired_as_of_now(params)(self.portions)}
-        return whole if fabric is None else whole | fabric.desired(params, self.portions)
+        whole = {0: self.bridges[datapath_id].desired(params)}
+        return whole if fabric is None else whole | fabric.desired(params)
 
     def set_fabric(self, datapath_id: int, params: FabricParams) -> None:
         """Apply other parameters to the fabric of a bridge."""
@@ -294,13 +296,17 @@ class TwinNetwork:
     # Time
 
     def run(self, until: float) -> Iterator[None]:
-        """Let time pass; pauses after each instant of changes."""
+        """Let time pass; pauses after each portion of events, and after each instant of changes."""
+        work = 0
         while self._events and self._events[0][0] <= until:
             at, _, act = heappop(self._events)
             if at > self.now and self.is_changed:
                 yield
             self.now = max(at, self.now)
             act()
+            work += 1
+            if work % PORTION == 0:
+                yield
         self.now = max(until, self.now)
         yield
 
@@ -386,7 +392,7 @@ class TwinNetwork:
         """Send a frame over the cable at a port of a switch, if there is a cable."""
         far = self._far.get(source)
         if far:
-            self._at(self.now + DELAY, partial(self.arrive, far, frame))
+            self._at(self.now + self._delay, partial(self.arrive, far, frame))
         elif source in self.receivers and frame[:6] not in HEARD:
             self._at(self.now + ANSWER, partial(self._answer, source, frame))
 
@@ -422,7 +428,6 @@ class TwinNetwork:
         if due is not None and due < self._due.get(datapath_id, float("inf")):
             self._due[datapath_id] = due
             self._at(due, partial(self._tick, datapath_id, due))
-        self.portions.rest()
 
     def _moved(self, bridge: Bridge, port: int, new: PortState | None) -> None:
         fabric = self.fabrics.get(bridge.datapath_id)

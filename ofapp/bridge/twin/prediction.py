@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.fabric.fabric import Fabric
 from ofapp.bridge.multicast import SetGroup
 from ofapp.bridge.state import SharedState
@@ -33,7 +33,7 @@ from ofapp.bridge.twin.reach import (
     single_points,
     spread,
 )
-from ofapp.common.portions import AT_ONCE, Portions
+from ofapp.common.portions import Portions
 
 SETTLE = 3.0
 """Seconds that a copy runs before the changes: it repeats its hellos, as after a restart.
@@ -47,14 +47,6 @@ topology change, and all of them hear it."""
 
 MOST_SECONDS = 300.0
 """Most seconds to predict."""
-
-
-class Original(NamedTuple):
-    """A network to copy.  cables: those between the bridges; fabrics: fabrics of these bridges."""
-
-    bridges: Collection[Bridge]
-    cables: Collection[Cable]
-    fabrics: Collection[Fabric] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,52 +112,66 @@ class Prediction:
     ports: Mapping[SwitchPort, str] = field(default_factory=dict)
 
 
-def copy_of(original: Original, now: float, portions: Portions = AT_ONCE) -> TwinNetwork:
-    """Copy a network, with bridges of other owners as far as their path to the root is known."""
-    network, shared = TwinNetwork(now, portions), SharedState(OwnTrees())
-    for each in original.cables:
+def copy_of(
+    bridges: Iterable[Bridge],
+    cables: Iterable[Cable],
+    now: float,
+    rest: Callable[[], object],
+    fabrics: Iterable[Fabric] = (),
+) -> TwinNetwork:
+    """Copy a network, with bridges of other owners as far as their path to the root is known.
+
+    rest: called after each bridge, which lets other work run.
+    fabrics: those that the bridges are of.
+    """
+    network, shared, portions = TwinNetwork(now), SharedState(OwnTrees()), Portions(rest)
+    for each in cables:
         network.connect(each)
     cabled = {end for each in network.cables for end in each}
-    fabrics = {each.bridge.datapath_id: each for each in original.fabrics}
-    network.snooped, network.left_out = _with_groups(original.bridges, portions)
-    for bridge in original.bridges:
+    originals, members = [*bridges], {each.bridge.datapath_id: each for each in fabrics}
+    network.snooped, network.left_out = _with_groups(originals, rest)
+    for bridge in originals:
         network.receivers.take(bridge, cabled, now)
         network.params[bridge.datapath_id] = bridge.params
         network.brought[bridge.datapath_id] = brought_to(bridge)
-        fabric = fabrics.get(bridge.datapath_id)
+        fabric = members.get(bridge.datapath_id)
         runs = fabric is None or not fabric.status(now).paused
         copy, effects = copied(bridge, shared, network.snooped, now, portions, runs)
-        portions.rest()
-        part = None if fabric is None else FabricCopy(fabric, copy, now, portions)
-        network.add(copy, effects, part)
+        network.add(copy, effects, None if fabric is None else FabricCopy(fabric, copy, now))
+        rest()
     for number in negotiating(network.bridges, network.cables):
         bridge = network.bridges[number]
         if number in network.fabrics:
             network.fabrics[number].runs_lacp = True
         network.apply(bridge, bridge.carry_out(bridge.lags.go_on(now), now))
-    foreigners, network.unknown = around(original.bridges, now, portions)
+        rest()
+    foreigners, network.unknown = around(originals, now, rest)
     for foreign in foreigners:
         if cabled.isdisjoint(port.at for port in foreign.ports):
             attach(network, foreign)
+        rest()
     return network
 
 
 def _with_groups(
-    bridges: Iterable[Bridge], portions: Portions
-) -> tuple[frozenset[int], tuple[int, ...]]:
-    """The VLANs with most multicast groups, and the other VLANs with any."""
+    bridges: Iterable[Bridge], rest: Callable[[], object]
+) -> tuple[frozenset[int], int]:
+    """The VLANs with most multicast groups, and the number of other VLANs with any."""
     groups = Counter[int]()
-    for bridge in portions.of(bridges):
+    for bridge in bridges:
         entries = bridge.multicast.desired(bridge.params) or ()
         groups.update(each.vid for each in entries if isinstance(each, SetGroup))
-    vids = [vid for vid, _ in groups.most_common()]
-    return frozenset(vids[:MOST_VLANS]), tuple(sorted(vids[MOST_VLANS:]))
+        rest()
+    most = frozenset(vid for vid, _ in groups.most_common(MOST_VLANS))
+    return most, len(groups) - len(most)
 
 
-def learned_of(bridges: Iterable[Bridge], portions: Portions = AT_ONCE) -> dict[HostPort, int]:
+def learned_of(bridges: Iterable[Bridge], rest: Callable[[], object]) -> dict[HostPort, int]:
     """How many addresses each port has learned in each VLAN.
 
     A port that is up counts without any address, too: a host may be silent.
+
+    rest: called after each VLAN of a bridge, which lets other work run.
     """
     result: dict[HostPort, int] = {}
     for bridge in bridges:
@@ -173,44 +179,34 @@ def learned_of(bridges: Iterable[Bridge], portions: Portions = AT_ONCE) -> dict[
             if port.up:
                 vid = bridge.port_policies.vlans(port.number).pvid
                 result[HostPort(bridge.datapath_id, port.number, vid)] = 0
-        for vid, table in portions.of([*bridge.fdb.tables.items()]):
+        for vid, table in [*bridge.fdb.tables.items()]:
             ports = Counter(each.port for each in [*table.values()] if each.was_learned)
             result |= {HostPort(bridge.datapath_id, at, vid): n for at, n in ports.items()}
+            rest()
     return result
 
 
 def predict(
-    original: Original,
-    actions: Sequence[Action],
-    seconds: float,
-    now: float,
-    portions: Portions = AT_ONCE,
-) -> Prediction:
-    """Predict what follows from changes, in portions.
-
-    Raises KeyError for a port or bridge that is not there.
-    """
-    learned = learned_of(original.bridges, portions)
-    network = copy_of(original, now, portions)
-    try:
-        return _predicted(network, learned, actions, seconds)
-    finally:
-        network.close()
-
-
-def _predicted(
     network: TwinNetwork,
     learned: Mapping[HostPort, int],
     actions: Sequence[Action],
     seconds: float,
-) -> Prediction:
-    """Make changes in a copied network, and give what follows.  learned: see `learned_of`."""
-    portions, copied_roles = network.portions, _roles(network)
-    network.hellos += hellos(network.bridges, network.now, portions)
+) -> Iterator[Prediction | None]:
+    """Make changes in a copied network, and give what follows; None: a pause.
+
+    learned: see `learned_of`.  The last value is the answer.  Raises KeyError for a port or bridge
+    that is not there.
+    """
+    original = yield from _roles(network)
+    for heard in hellos(network.bridges, network.now):
+        network.hellos += heard
+        yield None
     for hello in network.hellos:
         network.repeat(hello)
+        yield None
     for _ in network.run(network.now + _settling(network)):
-        network.forget()
+        yield None
+    network.forget()
     network.flushed.clear()
     network.events.clear()
     links = {(end[0], logical(network, *end)) for each in network.cables for end in each}
@@ -222,8 +218,10 @@ def _predicted(
     hosts |= hosts_behind(network, hosts, learned)
     moves = [each for each in actions if isinstance(each, Move)]
     moved = moved_hosts(network, hosts, moves)
-    reach, roots, roles = Reach(network, hosts, moved), _roots(network), _roles(network)
-    assumed = tuple(assumptions.of_network(network, copied_roles, roles))
+    reach, roots = Reach(network, hosts, moved), _roots(network)
+    yield None
+    roles = yield from _roles(network)
+    assumed = tuple(assumptions.of_network(network, original, roles))
     names = {
         number: assumptions.foreign_name(network, number)
         for number in network.bridges
@@ -236,46 +234,59 @@ def _predicted(
     populations = Counter[tuple[int, int]]()
     for place, count in moved.items():
         populations[network.switch_at(place.datapath_id, place.port), place.vid] += count
+    yield None
     paths = paths_of(network.fabrics.values(), network.cables)
-    held = {number: network.content(number) for number in network.params}
-    given, begun = dict(network.params), network.now
+    yield None
+    held: dict[int, dict[int, Desired]] = {}
+    for number in network.params:
+        held[number] = network.content(number)
+        yield None
+    given = dict(network.params)
+    begun = network.now
     changes: list[Change] = []
     for action in actions:
         action.apply(network)
-    reach.look()
+        yield None
+    yield from reach.look()
     for _ in network.run(begun + seconds):
         if network.is_changed:
             changes += network.changes
             network.forget()
-            reach.look()
-    after = _roles(network)
+            yield from reach.look()
+        yield None
+    after, new_roots = (yield from _roles(network)), _roots(network)
     contents: dict[int, Content] = {}
     members: dict[int, dict[int, Content]] = {}
     for number in network.params.keys() & network.bridges.keys():
         old, new = held[number], network.content(number)
         both = {at: Content(old[at], new[at]) for at in sorted(old.keys() & new.keys())}
         given_others = network.params[number] is not given[number]
-        if given_others or any(each.differs for each in portions.of(both.values())):
+        if given_others or any(each.differs for each in both.values()):
             contents[number] = both.pop(0)
             members[number] = both
-    return Prediction(
+        yield None
+    points = tuple(single_points(network))
+    yield None
+    changed_paths = changed(paths, paths_of(network.fabrics.values(), network.cables))
+    yield None
+    yield Prediction(
         changes=tuple(each._replace(at=each.at - begun) for each in changes),
         roles=tuple(
             Roles(*key, roles.get(key), after.get(key))
             for key in sorted(roles.keys() | after.keys())
             if roles.get(key) is not after.get(key)
         ),
-        roots={key: root for key, root in _roots(network).items() if _other(roots.get(key), root)},
+        roots={key: root for key, root in new_roots.items() if _other(roots.get(key), root)},
         flushed=tuple(_flushed(network, learned, begun)),
         events=tuple(each._replace(at=each.at - begun) for each in network.events),
         interruptions=reach.found(),
-        single_points=tuple(single_points(network)),
+        single_points=points,
         struck=tuple(_struck(network, actions)),
         contents=contents,
         members=members,
         groups=tuple(group_ports(network, contents)),
         refused=tuple(refused_hosts(network, moves)),
-        paths=changed(paths, paths_of(network.fabrics.values(), network.cables)),
+        paths=changed_paths,
         hosts=moved,
         populations=populations,
         assumptions=tuple(dict.fromkeys((*assumed, *assumptions.of_actions(network, actions)))),
@@ -284,13 +295,14 @@ def _predicted(
     )
 
 
-def _roles(network: TwinNetwork) -> dict[tuple[int, int], PortRole]:
-    """The role of each port.  A fabric without power has none."""
+def _roles(network: TwinNetwork) -> Generator[None, None, dict[tuple[int, int], PortRole]]:
+    """The role of each port; pauses after each bridge.  A fabric without power has none."""
     roles: dict[tuple[int, int], PortRole] = {}
     powered = {*network.switches().values()}
-    for number, bridge in network.portions.of(network.bridges.items()):
+    for number, bridge in network.bridges.items():
         status = bridge.stp.status(network.now) if number in powered else None
         roles |= {(number, port.port): port.role for port in status.ports} if status else {}
+        yield
     return roles
 
 

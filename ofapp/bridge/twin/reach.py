@@ -103,15 +103,19 @@ class Reach:
         self._network = network
         self._begun = network.now
         self.hosts = hosts
-        self._before = {*self._wrong()}
+        self._before: dict[Pair | HostPort | Loop, None] = {}
+        for _ in self._wrong(self._before):
+            pass
         if later is not None:
             self.hosts = later
         self._open: dict[Pair | HostPort | Loop, float] = {}
         self._ended: list[Interruption] = []
 
-    def look(self) -> None:
-        """Take the network's present state in."""
-        wrong, now = dict.fromkeys(self._wrong()), self._network.now - self._begun
+    def look(self) -> Iterator[None]:
+        """Take the network's present state in; pauses after each VLAN."""
+        wrong: dict[Pair | HostPort | Loop, None] = {}
+        now = self._network.now - self._begun
+        yield from self._wrong(wrong)
         for each in [each for each in self._open if each not in wrong]:
             since = self._open.pop(each)
             if since != now:
@@ -125,12 +129,12 @@ class Reach:
         lasting = [Interruption(each, since, None) for each, since in self._open.items()]
         return tuple(sorted([*self._ended, *lasting], key=attrgetter("since")))
 
-    def _wrong(self) -> Iterator[Pair | HostPort | Loop]:
+    def _wrong(self, found: dict[Pair | HostPort | Loop, None]) -> Iterator[None]:
         view = self._view()
-        yield from view.closed
-        yield from view.loops
+        found.update(dict.fromkeys((*view.closed, *view.loops)))
         for vid in view.groups:
-            yield from self._network.portions.of(view.cut(vid))
+            found.update(dict.fromkeys(view.cut(vid)))
+            yield
 
     def _view(self) -> View:
         network = self._network
@@ -141,11 +145,15 @@ class Reach:
         for place in self.hosts:
             switch = network.switch_at(place.datapath_id, place.port)
             vids.setdefault(place.vid, set()).add(switch)
-        meeting, apart = _members(network)
+        meeting = frozenset(
+            pair for fabric in network.fabrics.values() for pair in fabric.meeting(network.cables)
+        )
+        members = (sorted(fabric.members()) for fabric in network.fabrics.values())
+        apart = {pair for each in members for pair in combinations(each, 2)} - meeting
         links, parts = [*_links(network)], {}
         loops: list[Loop] = []
         known: dict[tuple[int, ...], tuple[dict[int, int], bool]] = {}
-        for vid in network.portions.of(sorted(vids) or (0,)):
+        for vid in sorted(vids) or (0,):
             carry = tuple(at for at, one in enumerate(links) if one.a.has(vid) and one.b.has(vid))
             if carry not in known:  # many VLANs have the same links
                 ends = (links[at].ends for at in carry)
@@ -154,21 +162,7 @@ class Reach:
             if loop:
                 loops.append(Loop(vid))
         groups = {vid: tuple(sorted(switches)) for vid, switches in sorted(vids.items())}
-        return View(parts, tuple(loops), closed, groups, apart)
-
-
-class _Members(NamedTuple):
-    """Pairs of members of fabrics, by datapath id: those that reach each other, and the others."""
-
-    meeting: frozenset[tuple[int, int]]
-    apart: frozenset[tuple[int, int]]
-
-
-def _members(network: TwinNetwork) -> _Members:
-    fabrics = network.fabrics.values()
-    meeting = frozenset(pair for each in fabrics for pair in each.meeting(network.cables))
-    pairs = (pair for each in fabrics for pair in combinations(sorted(each.members()), 2))
-    return _Members(meeting, frozenset(pairs) - meeting)
+        return View(parts, tuple(loops), closed, groups, frozenset(apart))
 
 
 def single_points(network: TwinNetwork) -> Iterator[tuple[str, object]]:
@@ -270,9 +264,9 @@ class Struck(NamedTuple):
 def spread(network: TwinNetwork, at: SwitchPort, rate: int) -> Iterator[Struck]:
     """The ports without a cable that broadcasts without a tag leave by.
 
-    Each switch is reached once: where there is a loop, frames come without end.
+    Each bridge is reached once: where there is a loop, frames come without end.
     """
-    first, apart = network.bridges[at.datapath_id], _members(network).apart
+    first = network.bridges[at.datapath_id]
     source = logical(network, *at)
     vid = first.port_policies.vlans(source).pvid
     cables = {
@@ -280,18 +274,13 @@ def spread(network: TwinNetwork, at: SwitchPort, rate: int) -> Iterator[Struck]:
         for a, b in network.cables
         for near, far in ((a, b), (b, a))
     }
-    waiting, seen = [(at.datapath_id, source, rate)], {network.switch_at(at.datapath_id, source)}
+    waiting, seen = [(at.datapath_id, source, rate)], {at.datapath_id}
     while waiting:
         datapath_id, entry, offered = waiting.pop()
         admitted = _admitted(network, datapath_id, entry, vid, offered)
-        here = network.switch_at(datapath_id, entry)
         for number, state in network.bridges[datapath_id].relay.states.items() if admitted else ():
-            there = network.switch_at(datapath_id, number)
             if number == entry or state is not PortState.FORWARDING:
                 continue
-            if (min(here, there), max(here, there)) in apart:
-                continue
-            seen.add(there)
             policies = network.bridges[datapath_id].port_policies
             if not policies.vlans(number).has(vid) or not policies.may_pass(entry, number):
                 continue
@@ -299,8 +288,8 @@ def spread(network: TwinNetwork, at: SwitchPort, rate: int) -> Iterator[Struck]:
             if far is None:
                 if number != LOCAL_PORT and not is_foreign(datapath_id):
                     yield Struck(datapath_id, number, vid, admitted)
-            elif far[0] in network.bridges and network.switch_at(*far) not in seen:
-                seen.add(network.switch_at(*far))
+            elif far[0] not in seen and far[0] in network.bridges:
+                seen.add(far[0])
                 waiting.append((*far, admitted))
 
 

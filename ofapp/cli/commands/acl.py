@@ -1,5 +1,7 @@
 """ofapp acl: access lists and their counters."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

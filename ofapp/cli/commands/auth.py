@@ -1,5 +1,7 @@
 """ofapp auth: who is authorised on controlled ports, and why others are not."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

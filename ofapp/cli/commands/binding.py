@@ -1,5 +1,7 @@
 """ofapp binding: which addresses hosts may use, and what was refused."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 from typing import Annotated
 

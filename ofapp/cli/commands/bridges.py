@@ -1,5 +1,7 @@
 """ofapp bridge: the bridges and their state."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

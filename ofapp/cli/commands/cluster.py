@@ -1,5 +1,7 @@
 """ofapp cluster: its members, the owner of each switch, and draining a member."""
 
+from __future__ import annotations
+
 from typing import Annotated
 from urllib.parse import quote
 

@@ -1,5 +1,7 @@
 """ofapp config: the configuration file checked, and what runs shown and reloaded."""
 
+from __future__ import annotations
+
 import json
 import sys
 from pathlib import Path

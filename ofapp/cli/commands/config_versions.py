@@ -1,5 +1,7 @@
 """ofapp config history, diff, rollback: configurations that were applied, and the way back."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

@@ -1,5 +1,7 @@
 """ofapp docs: the documentation in the terminal, or as files of a site."""
 
+from __future__ import annotations
+
 import re
 from difflib import get_close_matches
 from pathlib import Path

@@ -1,5 +1,7 @@
 """ofapp events: show and follow events, and explain their kinds."""
 
+from __future__ import annotations
+
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -9,7 +11,7 @@ import typer
 
 from ofapp.bridge.event import Severity
 from ofapp.cli.arguments import BridgeOption, JsonOption, KindsOption
-from ofapp.cli.client import CONNECT, Client, Json, report_silent
+from ofapp.cli.client import CONNECT, MISSED, ApiError, Client, Json, report_silent
 from ofapp.cli.output import local_time, print_json, say, severity_colour
 
 
@@ -54,6 +56,8 @@ def events(
     -f continues when the controller restarts, whose events are numbered from one again, and
     reports if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
+    if kind is not None:
+        _check_kinds(client, kind)
     if kinds:
         _show_kinds(client, kind, json)
         return
@@ -75,6 +79,20 @@ def events(
             _show(event, json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _check_kinds(client: Client, chosen: str) -> None:
+    """Raise ApiError for a kind that the controller does not have, with a kind that is near."""
+    from ofapp.config.base import similar
+
+    names = [one["kind"] for one in client.get("/v1/events/kinds")["kinds"]]
+    for kind in (each.rstrip(".") for each in chosen.split(",")):
+        if any(f"{name}.".startswith(f"{kind}.") for name in [*names, MISSED]):
+            continue
+        groups = {".".join(name.split(".")[:n]) for name in names for n in range(1, 5)}
+        near = similar(kind, sorted(groups))
+        hint = f"did you mean {near}?" if near else "`ofapp events --kinds` explains all"
+        raise ApiError(f"there is no kind of events {kind}: {hint}")
 
 
 def _show_kinds(client: Client, chosen: str | None, json: bool) -> None:

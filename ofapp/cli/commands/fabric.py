@@ -1,5 +1,7 @@
 """ofapp fabric: several switches that are one bridge."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote

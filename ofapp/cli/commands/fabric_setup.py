@@ -3,6 +3,8 @@
 Separate from `ofapp.cli.commands.fabric`, which every `ofapp` command imports.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

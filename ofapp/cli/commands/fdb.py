@@ -1,5 +1,7 @@
 """ofapp fdb: show and change forwarding databases."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 from typing import Annotated
 

@@ -1,5 +1,7 @@
 """ofapp first-hop: settings of first-hop security."""
 
+from __future__ import annotations
+
 import typer
 
 from ofapp.cli.arguments import AnyBridgeArgument, JsonOption, WatchOption

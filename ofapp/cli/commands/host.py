@@ -1,5 +1,7 @@
 """ofapp host: each host once, with its names, and labels for hosts."""
 
+from __future__ import annotations
+
 from typing import Annotated
 from urllib.parse import quote
 

@@ -1,5 +1,7 @@
 """ofapp lag: aggregations and their members."""
 
+from __future__ import annotations
+
 import sys
 from typing import Annotated
 

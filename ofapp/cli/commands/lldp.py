@@ -1,5 +1,7 @@
 """ofapp lldp: neighbours of the ports, as they describe themselves by LLDP."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

@@ -1,5 +1,7 @@
 """ofapp loop-protect: loops behind edge ports."""
 
+from __future__ import annotations
+
 import typer
 
 from ofapp.cli.arguments import (

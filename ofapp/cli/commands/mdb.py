@@ -1,5 +1,7 @@
 """ofapp mdb: show and set multicast groups and their ports."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated

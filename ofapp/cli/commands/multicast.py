@@ -1,5 +1,7 @@
 """ofapp multicast: state and parameters of multicast snooping."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

@@ -1,5 +1,7 @@
 """ofapp port: ports, their counters and their parameters."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from functools import partial

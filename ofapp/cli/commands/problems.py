@@ -1,5 +1,7 @@
 """ofapp problems: what is wrong now, and what to do about it."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 from typing import Annotated
 
@@ -7,7 +9,6 @@ import typer
 
 from ofapp.cli.arguments import BridgeOption, JsonOption
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
-from ofapp.cli.config_changes import counted
 from ofapp.cli.groups import ShowByDefault
 from ofapp.cli.output import local_time, print_json, say, severity_colour
 
@@ -42,7 +43,7 @@ def show_problems(
 ) -> None:
     """Say what is wrong now, the worst first, and what to do about it.
 
-    Exit status: 1 while there is an error that is not acknowledged, 2 if the command fails, else 0.
+    Exit status: 1 while there is an error that is not acknowledged, else 0.
     """
     answer = client.get("/v1/problems", {"severity": severity.value})
     listed = [
@@ -51,7 +52,7 @@ def show_problems(
     if json:
         print_json(listed)
     else:
-        show(listed, answer["unconfirmed"])
+        show(listed)
     report_silent(answer)
     if any(one["severity"] == "error" and not one["acknowledged"] for one in listed):
         raise typer.Exit(FAULTY)
@@ -88,19 +89,10 @@ def kinds(json: JsonOption = False, client: Client = CONNECT) -> None:
         say(f"    It ends when: {one['ends']}")
 
 
-def none_listed(unconfirmed: int) -> str:
-    """Say that no problem is listed.  unconfirmed: errors that may be listed within seconds."""
-    if not unconfirmed:
-        return "No problems."
-    return (
-        f"No confirmed problems yet: {counted(unconfirmed, 'error')} began within the last minute."
-    )
-
-
-def show(listed: list[Json], unconfirmed: int) -> None:
+def show(listed: list[Json]) -> None:
     """Print problems, each with its remedy."""
     if not listed:
-        say(none_listed(unconfirmed))
+        say("No problems.")
     for one in listed:
         place = "/".join(filter(None, (one["bridge"] or "controller", one["port"])))
         seen = one["acknowledged"]

@@ -1,5 +1,7 @@
 """ofapp record and ofapp replay: what the bridges of a controller got and did, and once more."""
 
+from __future__ import annotations
+
 import gzip
 import zlib
 from pathlib import Path
@@ -32,9 +34,8 @@ def replay(file: Annotated[Path, _FILE]) -> None:
     """Run a recording through the bridge again, and report the first difference.
 
     No controller or switch is needed. Without a difference this version decides as the one that
-    made the recording. Lines after a gap can be read, but not replayed.
-
-    Exit status: 0 without a difference, 1 with a difference, 2 if the command fails.
+    made the recording. Lines after a gap can be read, but not replayed. Exit status: 0 without a
+    difference, 1 with one.
     """
     from ofapp import recording
 

@@ -1,5 +1,7 @@
 """ofapp run: the controller, by the name that people know (see `ofapp.launcher`)."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from typing import NoReturn

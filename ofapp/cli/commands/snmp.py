@@ -1,5 +1,7 @@
 """ofapp snmp: the SNMP subagent."""
 
+from __future__ import annotations
+
 import logging
 from pathlib import Path
 from typing import Annotated

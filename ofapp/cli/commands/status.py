@@ -1,5 +1,7 @@
 """ofapp status: the network on one screen."""
 
+from __future__ import annotations
+
 import time
 
 import typer
@@ -7,7 +9,6 @@ import typer
 from ofapp.cli.arguments import WatchOption
 from ofapp.cli.client import CONNECT, Client, Json, report_silent
 from ofapp.cli.commands.bridges import state
-from ofapp.cli.commands.problems import none_listed
 from ofapp.cli.commands.top import lateness, taken
 from ofapp.cli.output import age, local_time, repeat, say, severity_colour, show_table
 
@@ -24,7 +25,7 @@ def _show(client: Client) -> None:
     version = client.get("/v1/version")
     answer = client.get("/v1/problems", {"acknowledged": "false"})
     report_silent(answer)
-    _problems(answer["problems"], answer["unconfirmed"])
+    _problems(answer["problems"])
     say()
     bridges = client.bridges()
     trees = {one["datapath_id"]: one for one in client.get("/v1/topology")["bridges"]}
@@ -44,10 +45,9 @@ def _show(client: Client) -> None:
     say("; ".join(said))
 
 
-def _problems(listed: list[Json], unconfirmed: int) -> None:
+def _problems(listed: list[Json]) -> None:
     if not listed:
-        colour = None if unconfirmed else typer.colors.GREEN
-        say(none_listed(unconfirmed), bold=True, colour=colour)
+        say("No problems.", bold=True, colour=typer.colors.GREEN)
         return
     counts = {
         severity: sum(one["severity"] == severity for one in listed)

@@ -1,5 +1,7 @@
 """ofapp stp: show, configure and trace spanning tree."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

@@ -1,5 +1,7 @@
 """ofapp support: what a report of a fault needs, in one file."""
 
+from __future__ import annotations
+
 import io
 import re
 import tarfile

@@ -1,5 +1,7 @@
 """ofapp token: tokens for clients of the API."""
 
+from __future__ import annotations
+
 import os
 import re
 from enum import StrEnum

@@ -3,6 +3,8 @@
 It reads /metrics, so Prometheus can record everything that it shows.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from typing import Annotated, NamedTuple

@@ -1,5 +1,7 @@
 """ofapp topology: links between bridges, and their neighbours."""
 
+from __future__ import annotations
+
 import typer
 
 from ofapp.cli.arguments import BridgeArgument, JsonOption, PortArgument, WatchOption

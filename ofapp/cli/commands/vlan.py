@@ -1,5 +1,7 @@
 """ofapp vlan: VLANs of ports, as `bridge vlan`."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

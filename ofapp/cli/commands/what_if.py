@@ -110,7 +110,7 @@ def what_if(
     A copy of the bridges that this controller manages makes the changes in virtual time.
 
     Exit status: 1 if hosts would be cut off, for however short a time, or if there would be a
-    loop, 2 with an error, else 0.
+    loop, else 0.
     """
     question: dict[str, Any] = {
         "cut": [_port(text) for text in cut or []],

@@ -7,6 +7,8 @@ everything but make tokens: on loopback, until the first token is made, and with
 opened with it.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable

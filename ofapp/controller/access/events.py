@@ -1,5 +1,7 @@
 """Events of logins to the API."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import BY_ITSELF, INFO, WARNING, EventKind
 
 API_LOGIN_REJECTED = EventKind(

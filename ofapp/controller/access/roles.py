@@ -1,5 +1,7 @@
 """Roles of callers; each role includes the rights of those below it."""
 
+from __future__ import annotations
+
 from enum import IntEnum
 
 

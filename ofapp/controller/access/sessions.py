@@ -5,6 +5,8 @@ as a hash, as tokens are.  A session ends with its token, when it is idle for a 
 after a day's work, and with this process.
 """
 
+from __future__ import annotations
+
 import hashlib
 import secrets
 from collections import OrderedDict

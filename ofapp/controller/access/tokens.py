@@ -14,6 +14,8 @@ again with that.  The file records it, as `open`.  When the file cannot be read,
 and the API stays closed.
 """
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import hmac

@@ -7,6 +7,8 @@ of a switch whose connection ends. It ends when all are back, and in any case af
 then an absent switch no longer traps the frames that its neighbours send to each other.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 
 from ofapp.bridge import stp

@@ -1,5 +1,7 @@
 """Connections of switches: which one is valid for a datapath id, and its start and end."""
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Callable

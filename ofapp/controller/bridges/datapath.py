@@ -4,6 +4,8 @@ An OpenFlow switch is one (`openflow_datapath`).  Another kind implements `Datap
 where connections begin (`connections`).
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol

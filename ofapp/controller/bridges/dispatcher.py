@@ -4,6 +4,8 @@ Effects for a switch are dropped while it is disconnected: it is synchronized wh
 `Notice`, which is not for the switch, is handled whether the switch is connected or not.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 

@@ -1,5 +1,7 @@
 """Events of bridges that connect, disconnect and are forgotten."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 BRIDGE_CONNECTED = EventKind("bridge.connected", INFO, "A switch connected and was identified.")

@@ -1,5 +1,7 @@
 """Signs of life for the timers of the protocols, and an event when this process was stalled."""
 
+from __future__ import annotations
+
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence

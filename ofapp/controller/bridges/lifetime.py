@@ -4,6 +4,8 @@ The state of a switch that is disconnected for a minute is kept.  A deleted swit
 back, and looks the same from here: so a bridge is forgotten after a time, or on request.
 """
 
+from __future__ import annotations
+
 import logging
 import secrets
 import time

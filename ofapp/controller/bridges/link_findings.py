@@ -3,6 +3,8 @@
 It is an input of the bridges, so that a recording without LLDP's secret frames can be replayed.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping
 

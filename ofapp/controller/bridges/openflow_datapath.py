@@ -1,5 +1,7 @@
 """OpenFlow switches as datapaths: the one place where the controller meets OpenFlow."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from ofapp.bridge.effects import SendFrame

@@ -3,6 +3,8 @@
 In a cluster another class with the same interface decides; it is only loaded there.
 """
 
+from __future__ import annotations
+
 import secrets
 from collections.abc import Iterable
 from typing import Protocol

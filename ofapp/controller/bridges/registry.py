@@ -4,6 +4,8 @@ A `Bridge` outlives its switch's connection, so that its state survives when the
 disconnected for a minute; a `Datapath` is there while it is connected.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.bridge import Bridge

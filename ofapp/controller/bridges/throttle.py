@@ -1,5 +1,7 @@
 """Adapts every switch's rate limits to the load of its ports, the switch and the controller."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping
 

@@ -13,6 +13,8 @@ ends the connections on which it was master, claims no switch, and reports it; t
 the last LACPDUs to partners of aggregations are repeated (`election`).
 """
 
+from __future__ import annotations
+
 import hmac
 import secrets
 from collections.abc import Iterator, Mapping

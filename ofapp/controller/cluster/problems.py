@@ -1,5 +1,7 @@
 """Problems of a cluster, as one member sees them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.problem import Problem

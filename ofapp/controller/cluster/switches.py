@@ -1,5 +1,7 @@
 """Switches that are connected to this member, by the bridges that they belong to."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from ofapp.controller.bridges.openflow_datapath import Channel

@@ -6,6 +6,8 @@ them only, and the tree may have moved in these.  So the first member that is wo
 the others that are connected, and a snapshot counts only if all of them have its mark.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection
 
 from ofapp.common import hub

@@ -4,6 +4,8 @@ A file, a reload, a push, the CLI, the API and the page all end here: the plan i
 audit trail, stored, and applied to the bridge without losing a frame.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

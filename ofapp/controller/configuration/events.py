@@ -1,5 +1,7 @@
 """Events of the configuration."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 CONFIG_RELOADED = EventKind(

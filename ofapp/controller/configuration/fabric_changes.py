@@ -1,5 +1,7 @@
 """What a new file changes in fabrics, and what cannot be changed while they run."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 
 from ofapp.config import Config

@@ -4,6 +4,8 @@ A plan is made for a new file, a pushed configuration or a request, and is eithe
 or given to `Configurator.set`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

@@ -5,6 +5,8 @@ Only values and interfaces are here, for the API and the reload; `cluster.config
 implements them, where there is a cluster.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 

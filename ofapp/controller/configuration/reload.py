@@ -6,6 +6,8 @@ changed the same value, which is reported, or a reset is requested.  Static and 
 made over the API are data and not settings: they stay in any case.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

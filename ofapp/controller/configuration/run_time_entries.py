@@ -3,6 +3,8 @@
 Entries made over the API stay; an entry of the file that the API has moved is the API's.
 """
 
+from __future__ import annotations
+
 import json
 from contextlib import suppress
 

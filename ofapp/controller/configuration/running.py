@@ -5,6 +5,8 @@ compared with the file.  Run-time settings outlive the process: a port that was 
 time must not open because a controller has crashed, or another one has taken the switch over.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 
 from pydantic import ValidationError

@@ -5,6 +5,8 @@ place of the file, also after a restart, until the file is changed or read again
 rollback pushes the version to all members.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

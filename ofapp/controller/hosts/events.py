@@ -1,5 +1,7 @@
 """Events of the hosts that are remembered."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import WARNING, EventKind
 
 HOSTS_LIMIT = EventKind(

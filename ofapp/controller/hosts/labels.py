@@ -4,6 +4,8 @@ They are stored, in a cluster for all members.  A label is shown before any name
 itself.
 """
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Iterator, Mapping

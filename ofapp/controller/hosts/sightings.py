@@ -5,6 +5,8 @@ So it costs nothing when a host is learned.  A host that has left is remembered 
 the room of others.  A restart of the controller forgets all.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set

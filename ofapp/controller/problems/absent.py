@@ -4,6 +4,8 @@ The document `known` of a bridge has its name.  It is written when the switch is
 deleted when the bridge is forgotten.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterator

@@ -3,6 +3,8 @@
 They are stored, in a cluster for all members, and end with their problem.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

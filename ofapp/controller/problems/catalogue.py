@@ -3,6 +3,8 @@
 Each subject declares its kinds beside it, and has one line here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 

@@ -1,5 +1,7 @@
 """Certificates of this controller that end soon, have ended, or are not valid yet."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

@@ -1,5 +1,7 @@
 """Events of problems that begin and end."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 BEGAN = EventKind(

@@ -1,5 +1,7 @@
 """The configuration file on disk beside the configuration that is in force."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.bridge.problem import Problem

@@ -1,5 +1,7 @@
 """Kinds of problems that the controller itself knows, beside those of the bridge's protocols."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING
 from ofapp.bridge.problem import ProblemKind
 

@@ -5,6 +5,8 @@ looked up in another thread, and a request has `PATIENCE`.  A notification is tr
 and longer intervals, until the receiver takes it or it is older than `LIFETIME`.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """Problems of overload: frames that switches drop or hold back, and switches that send too much."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.bridge.datapath_status import DatapathStatus

@@ -5,6 +5,8 @@ has an id that depends on its kind and its object alone, so it is the same probl
 of the controller.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -14,7 +16,7 @@ from hashlib import blake2s
 from socket import gethostname
 from typing import NamedTuple, Protocol
 
-from ofapp.bridge.event import ERROR, Severity
+from ofapp.bridge.event import Severity
 from ofapp.bridge.problem import ProblemKind
 from ofapp.common import hub
 from ofapp.common.printable import printable
@@ -59,14 +61,10 @@ class Standing:
 
 
 class Listing(NamedTuple):
-    """The problems that are listed, the worst first; left_out: problems beyond `OF_KIND`.
-
-    unconfirmed: errors that have not lasted for the delay of their kind yet.
-    """
+    """The problems that are listed, the worst first; left_out: problems beyond `OF_KIND`."""
 
     problems: tuple[Standing, ...]
     left_out: int
-    unconfirmed: int = 0
 
 
 class Source(Protocol):
@@ -149,9 +147,7 @@ class Problems:
             if counts[standing.kind.name, standing.bridge] <= OF_KIND:
                 listed.append(standing)
         listed.sort(key=lambda each: (-each.kind.severity.rank, -each.since, each.id))
-        young = (each.problem for id_, each in found.items() if id_ not in lasting)
-        errors = sum(problem.of.severity is ERROR for problem in young)
-        listing = Listing(tuple(listed), len(lasting) - len(listed), errors)
+        listing = Listing(tuple(listed), len(lasting) - len(listed))
         if listing != self.listing:
             self._show(listing)
 

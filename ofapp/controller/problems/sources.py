@@ -3,6 +3,8 @@
 Each source is asked for what is wrong now, and remembers nothing but what is needed for that.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches

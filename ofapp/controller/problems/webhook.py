@@ -1,5 +1,7 @@
 """One notification to the receiver: an HTTP request.  Imported where a receiver is configured."""
 
+from __future__ import annotations
+
 import json
 import os
 import socket

@@ -116,7 +116,6 @@ class Request:
             state=values.joined(Attribute.STATE),
             message=text(values.joined(Attribute.REPLY_MESSAGE)),
             classes=tuple(values.all(Attribute.CLASS))[:MOST_CLASSES],
-            user=next(iter(values.all(Attribute.USER_NAME)), b""),
         )
 
 

@@ -3,6 +3,8 @@
 To store something more, declare a `Document` beside it and add its line here.
 """
 
+from __future__ import annotations
+
 from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.hosts.labels import LABELS
 from ofapp.controller.problems.absent import KNOWN

@@ -6,6 +6,8 @@ Entries that no user has requested are stored for as many bridges as there may b
 easily invented.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Collection, Iterable

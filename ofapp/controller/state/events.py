@@ -1,5 +1,7 @@
 """Events of stored documents and of the audit trail."""
 
+from __future__ import annotations
+
 from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
 
 STATE_UNSAVED = EventKind(

@@ -1,5 +1,7 @@
 """What a fabric has to remember beyond its controller: versions in use, and numbers of ports."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -3,6 +3,8 @@
 A document has the seconds that are left of each lease or grant, and when it was written.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable
 from typing import Any

@@ -7,6 +7,8 @@ small write into a preallocated file: it is in the kernel's memory at once, whic
 outlive the process.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import secrets

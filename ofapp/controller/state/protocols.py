@@ -10,6 +10,8 @@ invalidated before the tree changes (only the bridges behind its ports are kept)
 It is stored again once the tree is stable and its switch has carried everything out.
 """
 
+from __future__ import annotations
+
 import time
 import weakref
 from collections.abc import Callable, Mapping

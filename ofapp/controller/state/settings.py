@@ -5,6 +5,8 @@ they are read, the file takes precedence; all other run-time settings stay in fo
 (`RunningConfiguration.restore`).
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,5 +1,7 @@
 """Snapshots of a bridge's protocol state, for the next process to continue with."""
 
+from __future__ import annotations
+
 import json
 import logging
 from typing import Any

@@ -5,6 +5,8 @@ Files are replaced as a whole, removed and set aside.  These operations may bloc
 `saving` calls them while switches are served.
 """
 
+from __future__ import annotations
+
 import contextlib
 import logging
 import os

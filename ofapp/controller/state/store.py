@@ -1,5 +1,7 @@
 """All that this controller stores: a store for each kind of document, and the audit trail."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from pathlib import Path

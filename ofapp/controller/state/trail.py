@@ -4,6 +4,8 @@ Lines are written outside the event loop, as a disk may be slow.  Lines that can
 in a bounded queue and are tried again; an event reports the failure.
 """
 
+from __future__ import annotations
+
 import os
 from collections import deque
 from collections.abc import Callable

@@ -5,6 +5,8 @@ with at most `OCTETS` together, compressed; the oldest ones make room.  In a clu
 share them.
 """
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import time

@@ -1,5 +1,7 @@
 """Cables between the bridges of a network without switches: what one sends another one hears."""
 
+from __future__ import annotations
+
 from collections import deque
 
 from ofapp.bridge.bridge import Bridge

@@ -1,5 +1,7 @@
 """Flask's test clients of any network: an application takes 0.2 s to make, so all share one."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, cast
 

@@ -1,5 +1,7 @@
 """What the API's tests work on."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

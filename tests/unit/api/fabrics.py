@@ -1,5 +1,7 @@
 """A fabric without switches: a ring of three members with a host each."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

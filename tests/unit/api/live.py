@@ -1,5 +1,7 @@
 """A live server for tests that need one."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator

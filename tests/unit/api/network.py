@@ -1,5 +1,7 @@
 """Networks without switches, as far as the API is concerned."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address

@@ -3,6 +3,8 @@
 A separate process, so that eventlet and the client do not share a thread.
 """
 
+from __future__ import annotations
+
 import json
 import os
 

@@ -1,5 +1,7 @@
 """Which role may do what, over the routes: who has none gets nowhere."""
 
+from __future__ import annotations
+
 import itertools
 from typing import Any
 

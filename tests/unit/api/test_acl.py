@@ -1,5 +1,7 @@
 """Access lists over the API and for Prometheus."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Bindings and first-hop security over the API, and by the commands."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterator

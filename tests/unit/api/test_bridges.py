@@ -1,5 +1,7 @@
 """Bridges and their ports, as the API tells them."""
 
+from __future__ import annotations
+
 import time
 from types import SimpleNamespace
 from typing import Any

@@ -1,5 +1,7 @@
 """Colours of meanings on the page: all can distinguish them, and none stands without a sign."""
 
+from __future__ import annotations
+
 import re
 from itertools import combinations
 from pathlib import Path

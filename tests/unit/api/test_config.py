@@ -1,5 +1,7 @@
 """The configuration over the API: what runs, and reading the file again."""
 
+from __future__ import annotations
+
 import base64
 import gzip
 import time

@@ -1,5 +1,7 @@
 """Many clients, late ones, and no descriptors left: the API goes on."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import gc

@@ -1,5 +1,7 @@
 """The pages of the API's document."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

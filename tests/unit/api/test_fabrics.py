@@ -1,5 +1,7 @@
 """Fabrics over the API, in metrics, and as the command shows them."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Forwarding databases: what filters select, static entries, flushing."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """Addresses that are held down, sticky ones, and limits that drop: told, counted, let go."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

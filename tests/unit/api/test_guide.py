@@ -1,5 +1,7 @@
 """/guide/: the documentation, for all who reach the API."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Whether the controller works, as orchestrators and scripts ask."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """A day of each port: what the controller keeps, within its bound, and what the API answers."""
 
+from __future__ import annotations
+
 import time
 from types import SimpleNamespace
 from typing import Any, cast

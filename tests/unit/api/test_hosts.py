@@ -1,5 +1,7 @@
 """Hosts over the API: each once, with its names, and what a hostile host may say about itself."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """/lab/: the laboratory, where it was built."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

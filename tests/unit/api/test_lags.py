@@ -1,5 +1,7 @@
 """Aggregations over the API: their state, their settings, and what is refused."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """LLDP over the API, in metrics, on the map and as the command shows it."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Loop protection over the API, in metrics, among problems, in the doctor and by command."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

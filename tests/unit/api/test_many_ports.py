@@ -1,5 +1,7 @@
 """A bridge of thousands of ports is listed in portions: hellos of all others wait for no answer."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.common import hub

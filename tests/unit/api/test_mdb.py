@@ -1,5 +1,7 @@
 """Multicast entries: what is listed, permanent entries."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
 from types import SimpleNamespace

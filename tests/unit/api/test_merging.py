@@ -1,5 +1,7 @@
 """What several members answer is put together to what one would have said, and nothing is lost."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

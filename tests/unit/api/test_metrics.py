@@ -1,5 +1,7 @@
 """Prometheus' view agrees with the API's."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path

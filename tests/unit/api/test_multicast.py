@@ -1,5 +1,7 @@
 """Multicast snooping, seen and administered."""
 
+from __future__ import annotations
+
 import time
 from types import SimpleNamespace
 from typing import Any

@@ -1,5 +1,7 @@
 """The document is true: schemathesis plays its every operation against a live server."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

@@ -1,5 +1,7 @@
 """The page's files: all that it loads comes from here, and nothing else is served."""
 
+from __future__ import annotations
+
 import posixpath
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Pages of a database that changes between them."""
 
+from __future__ import annotations
+
 import random
 from itertools import count
 from typing import Any

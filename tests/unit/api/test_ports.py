@@ -1,5 +1,7 @@
 """Settings and VLANs of ports over the API."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, get_args

@@ -1,5 +1,7 @@
 """If-Match: a change is not lost to that of another client, which has not seen it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

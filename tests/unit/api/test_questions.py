@@ -1,5 +1,7 @@
 """What-if questions of one token take neither the turns nor the time of the others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any

@@ -1,5 +1,7 @@
 """Answers that several requests share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

@@ -4,6 +4,8 @@ Each section is changed in each way: by a request (which the page and the comman
 reload, a change of a watched file, SIGHUP, and a push.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

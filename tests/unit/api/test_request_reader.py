@@ -1,5 +1,7 @@
 """Requests on the wire: what is read, in pieces of any size, and what is refused."""
 
+from __future__ import annotations
+
 import contextlib
 import gc
 

@@ -1,5 +1,7 @@
 """What scripts for Ryu's simple_switch_rest_13 call."""
 
+from __future__ import annotations
+
 import time
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What is found by a part of its name, and who has made a network card."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The server under clients that are slow, many or silent."""
 
+from __future__ import annotations
+
 import http.client
 import json
 import socket

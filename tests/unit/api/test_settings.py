@@ -1,5 +1,7 @@
 """All settings of a bridge in one request."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """A member of a cluster that etcd does not answer says so, and takes no credentials."""
 
+from __future__ import annotations
+
 import time
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Spanning tree, seen and administered."""
 
+from __future__ import annotations
+
 import time
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Streams of events are bounded by token first, then by address, then for all."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import ExitStack
 

@@ -1,5 +1,7 @@
 """While a bridge's ports are not known yet, nothing below it is missing: it is asked again."""
 
+from __future__ import annotations
+
 from types import SimpleNamespace
 from typing import Any
 

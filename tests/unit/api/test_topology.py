@@ -1,5 +1,7 @@
 """The map of the network: links between own bridges, and neighbours of other controllers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

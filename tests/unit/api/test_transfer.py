@@ -1,5 +1,7 @@
 """Answers that have not changed, and long ones."""
 
+from __future__ import annotations
+
 import gzip
 import json
 from typing import Any

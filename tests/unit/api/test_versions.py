@@ -1,5 +1,7 @@
 """Versions of the configuration over the API: who applied which file, differences, rollback."""
 
+from __future__ import annotations
+
 import base64
 import json
 import zlib

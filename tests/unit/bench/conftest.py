@@ -1,5 +1,7 @@
 """Results of a run that never was."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.bench.model import Machine, Plan, Results, Sample

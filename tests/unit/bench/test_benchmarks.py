@@ -1,5 +1,7 @@
 """Benchmarks that need no switch run."""
 
+from __future__ import annotations
+
 import pytest
 
 from tests.bench import plan

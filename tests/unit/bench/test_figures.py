@@ -1,5 +1,7 @@
 """Medians, spreads, ratios and percentiles."""
 
+from __future__ import annotations
+
 from statistics import median
 
 import pytest

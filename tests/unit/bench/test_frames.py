@@ -1,5 +1,7 @@
 """Test frames: what a router, a bridge and a tester look at."""
 
+from __future__ import annotations
+
 import struct
 
 import pytest

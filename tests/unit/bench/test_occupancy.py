@@ -1,5 +1,7 @@
 """Latency against CPU occupancy: what a device used, and the advice that follows."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from ofapp.bench.model import Results, Sample

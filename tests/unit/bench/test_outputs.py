@@ -1,5 +1,7 @@
 """What iperf3 and sockperf say, as they said it (3.12, 3.7)."""
 
+from __future__ import annotations
+
 import json
 
 import pytest

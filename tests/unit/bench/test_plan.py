@@ -1,5 +1,7 @@
 """What is measured when, and what is refused before anything is made."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from contextlib import AbstractContextManager

@@ -1,5 +1,7 @@
 """From perf's output to the cost of a frame by part, and the report of it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

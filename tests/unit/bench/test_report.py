@@ -1,5 +1,7 @@
 """From samples to a report that can be believed."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,5 +1,7 @@
 """The search for the highest load that passes."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

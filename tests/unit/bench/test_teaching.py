@@ -1,5 +1,7 @@
 """How a device is taught addresses, and when that is given up."""
 
+from __future__ import annotations
+
 from typing import cast
 
 import pytest

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable
 from itertools import permutations, product
 from random import Random
-from time import thread_time
 from typing import Literal
 
 import pytest
@@ -17,12 +15,11 @@ from ofapp.bridge.fabric.plans.graph import End, Graph
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.twin.actions import Action, Cut, Disconnect, Fail, Plug, Storm
+from ofapp.bridge.twin.actions import Action, Cut, Disconnect, Fail, Plug
 from ofapp.bridge.twin.cable import SwitchPort, cable
 from ofapp.bridge.twin.fabric import NOTICED, link_port
-from ofapp.bridge.twin.prediction import Original, Prediction, copy_of, predict
+from ofapp.bridge.twin.prediction import Prediction, copy_of, learned_of, predict
 from ofapp.bridge.twin.reach import HostPort, Pair
-from ofapp.common.portions import Portions
 from ofapp.openflow.wire.echoes import GIVEN_UP
 from tests.unit.bridge.fabric.simulation import RSTP, Network, neighbour
 
@@ -73,8 +70,10 @@ def asked(network: Network, *actions: Action, around: tuple[Bridge, ...] = ()) -
         )
         for end, (bridge, port) in network.around.items()
     ]
-    original = Original(bridges, cables, [network.fabric])
-    return predict(original, actions, SECONDS, network.now)
+    copy = copy_of(bridges, cables, network.now, lambda: None, [network.fabric])
+    answers = [*predict(copy, learned_of(bridges, lambda: None), actions, SECONDS)]
+    assert answers[-1] is not None
+    return answers[-1]
 
 
 def link(network: Network, member: int, port: int) -> SwitchPort:
@@ -293,44 +292,10 @@ def test_hosts_at_an_aggregation_of_two_members_outlive_one_of_them() -> None:
 def test_lacp_stays_paused_after_a_time_without_the_controller() -> None:
     """Its partner is not copied, and would seem to be silent."""
     network = bonded("active")
-    copy = copy_of(Original([network.bridge], [], [network.fabric]), network.now)
-    Disconnect(5.0).apply(copy)
-    list(copy.run(copy.now + SECONDS))
+    copy = copy_of([network.bridge], [], network.now, lambda: None, [network.fabric])
+    list(predict(copy, {}, [Disconnect(5.0)], SECONDS))
     assert not copy.bridges[1].lags.clock.runs
     assert copy.fabrics[1].fabric.status(copy.now).paused == ""
-
-
-def test_broadcasts_of_a_storm_stay_in_the_part_of_the_fabric_that_they_reach() -> None:
-    network = running(3, [(1, 2), (2, 3)])
-    own = network.bridge.datapath_id
-    storm = Storm(SwitchPort(own, network.fabric_number(1, EDGE)), 1000)
-    ports = {network.fabric_number(at, EDGE): at for at in network.switches}
-    before = {ports.get(each.port) for each in asked(network, storm).struck}
-    assert before >= {2, 3}
-    cables = Cut(link(network, 3, 1))
-    struck = {ports.get(each.port) for each in asked(network, cables, storm).struck}
-    assert struck == before - {3}
-
-
-def test_work_on_a_large_fabric_is_done_in_small_portions() -> None:
-    """No step is a large part of the whole: a hello of the running network waits for one."""
-    size = 24
-    network = running(size, [(at, at % size + 1) for at in range(1, size + 1)])
-    steps, last = [], thread_time()
-
-    def rest() -> None:
-        nonlocal last
-        steps.append(thread_time() - last)
-        last = thread_time()
-
-    original = Original([network.bridge], [], [network.fabric])
-    actions = [Disconnect(AWAY), Cut(link(network, 1, 1))]
-    gc.disable()
-    try:
-        predict(original, actions, SECONDS, network.now, Portions(rest, 1))
-    finally:
-        gc.enable()
-    assert max(steps) < 0.1 * sum(steps)
 
 
 def random_cables(random: Random, size: int) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ from ofapp.bridge.twin.actions import Action, Cut
 from ofapp.bridge.twin.cable import SwitchPort
 from ofapp.bridge.twin.foreign import FarPort, Foreign, attach, is_foreign
 from ofapp.bridge.twin.network import TwinNetwork
-from ofapp.bridge.twin.prediction import Original, Prediction, predict
+from ofapp.bridge.twin.prediction import Prediction, copy_of, learned_of, predict
 from tests.unit.bridge.test_twin import HOST, THOROUGH, at, network_of
 
 ADDRESS = 0x0600_0000_0001
@@ -42,7 +42,9 @@ def own(network: TwinNetwork) -> list[Bridge]:
 def asked(network: TwinNetwork, *actions: Action) -> Prediction:
     """What a controller predicts that knows its own bridges alone."""
     cables = [each for each in network.cables if not any(is_foreign(end[0]) for end in each)]
-    return predict(Original(own(network), cables), actions, 60.0, network.now)
+    copy = copy_of(own(network), cables, network.now, lambda: None)
+    learned = learned_of(own(network), lambda: None)
+    return [*filter(None, predict(copy, learned, actions, 60.0))][-1]
 
 
 def roles(network: TwinNetwork) -> dict[tuple[int, int], PortRole]:

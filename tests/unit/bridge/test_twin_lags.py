@@ -14,7 +14,7 @@ from ofapp.bridge.stp import OwnTrees
 from ofapp.bridge.twin.actions import Cut, Plug
 from ofapp.bridge.twin.cable import SwitchPort, cable
 from ofapp.bridge.twin.network import TwinNetwork
-from ofapp.bridge.twin.prediction import Original, Prediction, predict
+from ofapp.bridge.twin.prediction import Prediction, copy_of, learned_of, predict
 
 MEMBERS = (1, 2)
 
@@ -45,7 +45,9 @@ def two_bridges(plugged: tuple[int, ...] = MEMBERS) -> TwinNetwork:
 
 def asked(network: TwinNetwork, action: Cut | Plug, unknown: bool = False) -> Prediction:
     cables = [] if unknown else [*network.cables]
-    return predict(Original(network.bridges.values(), cables), [action], 30.0, network.now)
+    copy = copy_of(network.bridges.values(), cables, network.now, lambda: None)
+    learned = learned_of(network.bridges.values(), lambda: None)
+    return [*filter(None, predict(copy, learned, [action], 30.0))][-1]
 
 
 def in_use(network: TwinNetwork) -> dict[int, tuple[int, ...]]:

@@ -1,5 +1,7 @@
 """The command, run in this process against a live server."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

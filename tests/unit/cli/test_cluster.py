@@ -1,5 +1,7 @@
 """ofapp cluster."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The other commands, and what every command has in common."""
 
+from __future__ import annotations
+
 import itertools
 import json
 import os
@@ -282,14 +284,6 @@ def test_events_of_a_bridge_and_severity(live_ofapp: Run) -> None:
         1,
         "ofapp: there is no bridge br9; there are: br0, br1\n",
     )
-
-
-@pytest.mark.parametrize(("command", "status"), [("problems", 2), ("what-if", 2), ("status", 1)])
-def test_an_error_has_another_status_than_an_answer(ofapp: Run, command: str, status: int) -> None:
-    asked = ["--fail", "br0"] if command == "what-if" else []
-    refused = ofapp(command, *asked, "--api", "http://127.0.0.1:1")
-    assert (refused.status, refused.out) == (status, "")
-    assert "127.0.0.1:1" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Shells complete commands, options and values."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

@@ -1,5 +1,7 @@
 """ofapp config, as its user meets it."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

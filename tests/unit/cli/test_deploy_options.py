@@ -1,5 +1,7 @@
 """The settings of `ofapp deploy`: by the file, by options, and by both."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """The catalogue of events is whole, and its users can rely on it."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

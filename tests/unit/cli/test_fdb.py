@@ -1,5 +1,7 @@
 """ofapp fdb."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

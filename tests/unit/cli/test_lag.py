@@ -1,5 +1,7 @@
 """ofapp lag: shown and set as people type it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from types import SimpleNamespace

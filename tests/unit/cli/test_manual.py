@@ -1,5 +1,7 @@
 """Manual pages say what the commands declare, and man has nothing to say against them."""
 
+from __future__ import annotations
+
 import shutil
 import subprocess
 from pathlib import Path

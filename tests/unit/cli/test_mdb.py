@@ -1,5 +1,7 @@
 """ofapp mdb and ofapp multicast."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """Names from hosts and files that commands about this machine show: on one line, none obeyed."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

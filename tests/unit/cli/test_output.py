@@ -1,5 +1,7 @@
 """How tables and spans look."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.cli import output

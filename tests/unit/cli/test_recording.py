@@ -1,5 +1,7 @@
 """ofapp record and ofapp replay."""
 
+from __future__ import annotations
+
 import gzip
 from pathlib import Path
 
@@ -43,7 +45,7 @@ def test_what_is_no_recording_is_refused(ofapp: Run, tmp_path: Path, content: by
     file = tmp_path / "file"
     file.write_bytes(content)
     said = ofapp("replay", str(file))
-    assert said.status == 2
+    assert said.status == 1
     assert said.err.startswith("ofapp: ")
     assert str(file) in said.err
     assert "Traceback" not in said.err

@@ -1,5 +1,7 @@
 """ofapp stp."""
 
+from __future__ import annotations
+
 import json
 import select
 import subprocess

@@ -1,5 +1,7 @@
 """ofapp support, as its user meets it."""
 
+from __future__ import annotations
+
 import json
 import tarfile
 from pathlib import Path

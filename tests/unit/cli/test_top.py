@@ -1,5 +1,7 @@
 """ofapp top."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.cli.commands.top import lateness, taken

@@ -1,5 +1,7 @@
 """ofapp topology."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """One etcd for all of these tests; each has separate keys."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

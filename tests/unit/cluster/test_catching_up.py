@@ -1,5 +1,7 @@
 """After an outage of etcd a member knows what others have changed before it answers for it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import closing
 

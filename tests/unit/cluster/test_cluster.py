@@ -1,5 +1,7 @@
 """A member as a whole, as far as it needs no switch."""
 
+from __future__ import annotations
+
 from types import SimpleNamespace
 from typing import Any
 

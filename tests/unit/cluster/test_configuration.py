@@ -1,5 +1,7 @@
 """A configuration that is pushed: all members take it, or nothing changes anywhere."""
 
+from __future__ import annotations
+
 import base64
 import gzip
 import time

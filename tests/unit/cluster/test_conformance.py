@@ -1,5 +1,7 @@
 """The etcd in memory does what a real one does: the same tests on both, by the one interface."""
 
+from __future__ import annotations
+
 import itertools
 import os
 from collections.abc import Callable, Iterator

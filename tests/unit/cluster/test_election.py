@@ -1,5 +1,7 @@
 """When a member claims a switch that has no owner."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """The client of a real etcd: nodes that are down or deaf; TLS, users, a full disk; the hub."""
 
+from __future__ import annotations
+
 import contextlib
 import socket
 import ssl

@@ -1,5 +1,7 @@
 """What people are reported etcd itself."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from ofapp.bridge.event import Event

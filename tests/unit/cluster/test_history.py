@@ -1,5 +1,7 @@
 """etcd is wiped, or restored from a snapshot, while members know more than it does."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Keys below the cluster's prefix that are invalid: reported, passed over, and forgotten."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.bridge.event import Event

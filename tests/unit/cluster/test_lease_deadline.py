@@ -1,5 +1,7 @@
 """A lease by one's own clock."""
 
+from __future__ import annotations
+
 import time
 
 from ofapp.controller.cluster.election.lease_deadline import CAUTION, LeaseDeadline, clock

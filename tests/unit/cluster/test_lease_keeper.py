@@ -1,5 +1,7 @@
 """A member's lease, in virtual time."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.controller.cluster.election import lease_keeper as module

@@ -1,5 +1,7 @@
 """How much a member writes to its log while etcd does not answer."""
 
+from __future__ import annotations
+
 import logging
 from contextlib import closing
 

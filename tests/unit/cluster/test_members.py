@@ -1,5 +1,7 @@
 """Members of a cluster, as each of them knows the others through etcd."""
 
+from __future__ import annotations
+
 import json
 
 from ofapp.bridge.event import Event

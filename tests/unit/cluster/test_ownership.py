@@ -1,5 +1,7 @@
 """Claims of switches, and how they go from member to member."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.bridge.event import Event

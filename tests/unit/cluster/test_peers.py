@@ -1,5 +1,7 @@
 """Members that ask each other for their callers, over real connections."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import http.client

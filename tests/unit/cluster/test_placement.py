@@ -1,5 +1,7 @@
 """Which member should own which switch."""
 
+from __future__ import annotations
+
 from collections import Counter
 
 from hypothesis import given

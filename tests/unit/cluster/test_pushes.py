@@ -1,6 +1,8 @@
 """Configurations that are pushed at the same time, on a real etcd: what one member refuses is never
 what all are to do."""
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """One process goes by a member's name: another one reports it, and takes nothing."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.bridge.event import Event

@@ -1,5 +1,7 @@
 """Documents that etcd has not acknowledged: kept, written again, and reported as what they are."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

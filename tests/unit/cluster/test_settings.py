@@ -1,5 +1,7 @@
 """What the command line and the file say of the cluster."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

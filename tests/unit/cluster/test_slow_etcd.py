@@ -1,5 +1,7 @@
 """etcd is far away: what members make of it, and what they say."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 

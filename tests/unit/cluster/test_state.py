@@ -1,5 +1,7 @@
 """What outlives a controller, in files and in etcd: the same tests for both; and etcd's own."""
 
+from __future__ import annotations
+
 import itertools
 import json
 import os

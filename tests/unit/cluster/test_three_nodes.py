@@ -1,5 +1,7 @@
 """Three nodes of etcd, of which some are gone: what is stored is kept, and changes are reported."""
 
+from __future__ import annotations
+
 import signal
 from collections.abc import Iterator
 

@@ -5,6 +5,8 @@ message may take any time and every member may be stopped between any two steps;
 the real deadline and the real way to the role of a master.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from dataclasses import dataclass, field
 

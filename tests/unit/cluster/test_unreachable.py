@@ -1,5 +1,7 @@
 """A switch that its owner does not reach goes to a member that does, with proof."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import pytest

@@ -1,5 +1,7 @@
 """Valid configurations of one bridge with ports eth1 to eth5 and LOCAL, for Hypothesis."""
 
+from __future__ import annotations
+
 from copy import deepcopy
 from typing import Any
 

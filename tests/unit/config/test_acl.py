@@ -1,5 +1,7 @@
 """Access lists in the file: short to write; an error names its place and the remedy."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """Bindings in the configuration file: as people write them, and the errors of what cannot be."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """What was set at run time, when the file is read again: it stays where the file is as before."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from typing import Any

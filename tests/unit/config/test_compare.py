@@ -1,5 +1,7 @@
 """Differences between two forms of a bridge, in the words of the file."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.config import Config

@@ -1,5 +1,7 @@
 """A section of the file that follows from the core's declaration."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 

@@ -1,5 +1,7 @@
 """Drop-ins beside the configuration file: their order, how they are merged, and their mistakes."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Every kind of mistake once: told with its line and column, its path, and what is accepted."""
 
+from __future__ import annotations
+
 import re
 import textwrap
 

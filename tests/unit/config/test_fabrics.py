@@ -1,5 +1,7 @@
 """The section `fabrics`: what the core gets of it, and every mistake once."""
 
+from __future__ import annotations
+
 import re
 import textwrap
 

@@ -1,5 +1,7 @@
 """What a valid file means."""
 
+from __future__ import annotations
+
 import json
 import textwrap
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Aggregations in the file: what they come to, how they are shown, compared and carried over."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

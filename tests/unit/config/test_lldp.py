@@ -1,5 +1,7 @@
 """LLDP in the configuration file."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.bridge.lldp import BridgeParams, PortParams

@@ -1,5 +1,7 @@
 """Files that were cut or emptied while they are still YAML."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

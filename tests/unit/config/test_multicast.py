@@ -1,5 +1,7 @@
 """Multicast snooping in the configuration file: names, merging, and what is refused where."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

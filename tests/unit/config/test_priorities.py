@@ -1,5 +1,7 @@
 """Priorities of ports in the file."""
 
+from __future__ import annotations
+
 import pytest
 
 from ofapp.config import parse_config

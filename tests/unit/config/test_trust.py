@@ -1,5 +1,7 @@
 """The word trust: what it sets, what lies above it, and what is warned of."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

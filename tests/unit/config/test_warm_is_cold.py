@@ -1,5 +1,7 @@
 """After any earlier configurations a switch holds what the last one says, and nothing else."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from hypothesis import Phase, given, settings

@@ -1,5 +1,7 @@
 """The keys that `--json` of each command prints, seen by running it."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

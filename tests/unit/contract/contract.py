@@ -1,5 +1,7 @@
 """Names that programs of users depend on, one a line; the files beside this one are the copies."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

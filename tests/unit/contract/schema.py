@@ -1,5 +1,7 @@
 """JSON schemas as lines: one for each field, without texts for people."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

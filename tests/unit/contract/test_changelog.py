@@ -1,5 +1,7 @@
 """CHANGELOG.md: what is said of a released version stays, and the version under way is on top."""
 
+from __future__ import annotations
+
 import re
 from hashlib import sha256
 from pathlib import Path

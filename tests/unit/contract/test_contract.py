@@ -1,5 +1,7 @@
 """What programs of users depend on changes only where a change is meant and is announced."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 from collections.abc import Iterator

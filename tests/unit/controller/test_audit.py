@@ -1,5 +1,7 @@
 """The audit trail: who changed what, from what to what, and what becomes of it on a bad disk."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Events that a peer can bring about do not drown the others."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from typing import Any

@@ -1,5 +1,7 @@
 """Connections: which may speak for a datapath id, and what is forgotten for others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

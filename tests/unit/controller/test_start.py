@@ -1,5 +1,7 @@
 """Which file a controller begins with, beside the one that was accepted before it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """The generated files of the Ansible collection are those of the declarations."""
 
+from __future__ import annotations
+
 import runpy
 from pathlib import Path
 

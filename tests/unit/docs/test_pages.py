@@ -1,5 +1,7 @@
 """The pages: each is in the table of contents, its links lead somewhere, its blocks are valid."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from urllib.parse import urlsplit

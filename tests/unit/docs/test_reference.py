@@ -1,5 +1,7 @@
 """The generated pages are those of the declarations."""
 
+from __future__ import annotations
+
 from ofapp.reference.__main__ import PAGES, pages
 
 

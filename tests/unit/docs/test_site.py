@@ -1,5 +1,7 @@
 """The site: as static files, and in the terminal."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The table of supported versions keeps what earlier runs have shown."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

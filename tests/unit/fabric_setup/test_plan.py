@@ -1,5 +1,7 @@
 """What has to change in a member's switch, and the commands for it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from ofapp.bridge.fabric.params import FabricParams, MemberParams

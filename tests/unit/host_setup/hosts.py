@@ -1,5 +1,7 @@
 """Hosts made up for tests, and a kernel and an Open vSwitch that do steps on such a value."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from socket import AF_INET, AF_INET6
 

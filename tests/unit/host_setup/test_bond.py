@@ -1,5 +1,7 @@
 """Two NICs at once: one aggregation, which the controller has before a NIC is plugged in."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

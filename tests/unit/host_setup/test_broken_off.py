@@ -3,6 +3,8 @@
 `journals/` has what it wrote: a journal of each kind, of a change that was broken off.
 """
 
+from __future__ import annotations
+
 import json
 import shutil
 import sys

@@ -1,5 +1,7 @@
 """Obstacles to a deployment: each is reported with a remedy, and nothing else is."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,7 @@
 """The doctor: each illness is found, by its name and with a cure, and a healthy host has none."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

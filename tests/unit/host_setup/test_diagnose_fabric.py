@@ -1,5 +1,7 @@
 """The doctor and fabrics: the settings of links."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The doctor on aggregations: each mismatch is found, at the member that has it, with a cure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,5 +1,7 @@
 """The journal on disk: whole, locked, and not older than its boot."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

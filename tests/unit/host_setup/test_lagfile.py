@@ -1,5 +1,7 @@
 """The drop-in with the aggregation, and the lines that versions before 0.3 put into the file."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

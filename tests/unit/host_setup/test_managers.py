@@ -1,5 +1,7 @@
 """Who sets the addresses of a NIC, by the traces that are left on a disk."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

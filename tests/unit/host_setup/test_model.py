@@ -1,5 +1,7 @@
 """What may be asked for, and what is said to the rest."""
 
+from __future__ import annotations
+
 import pytest
 from pydantic import ValidationError
 

@@ -1,5 +1,7 @@
 """Plans on made-up hosts: what they do, and that from every step there is a way back."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from socket import AF_INET, AF_INET6
 

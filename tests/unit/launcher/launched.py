@@ -1,5 +1,7 @@
 """ofapp-manager as its own process, for the tests of what its user meets."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess

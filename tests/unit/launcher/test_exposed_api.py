@@ -1,5 +1,7 @@
 """A manager whose API is reached over TLS and over its UNIX socket, by friends and by others."""
 
+from __future__ import annotations
+
 import contextlib
 import http.client
 import json

@@ -1,5 +1,7 @@
 """The log as programs read it: JSON, and the journal's native protocol."""
 
+from __future__ import annotations
+
 import json
 import logging
 import socket

@@ -1,5 +1,7 @@
 """Two controllers on one state directory: the second does not start."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The launcher as its user meets it: a process, its exit status and what it says."""
 
+from __future__ import annotations
+
 import os
 import re
 import resource

@@ -1,5 +1,7 @@
 """The default place of the configuration file."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

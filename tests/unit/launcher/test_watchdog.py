@@ -1,5 +1,7 @@
 """What systemd hears from ofapp-manager, on a socket as its own is."""
 
+from __future__ import annotations
+
 import os
 import signal
 import socket

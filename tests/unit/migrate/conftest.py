@@ -1,5 +1,7 @@
 """`ofapp import` as its user meets it: the command, its file, and what it reports."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

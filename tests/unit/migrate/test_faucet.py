@@ -1,5 +1,7 @@
 """faucet.yaml; the samples pass Faucet 1.10.12's own check_faucet_config."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """/etc/network/interfaces of ifupdown, ifupdown2 (Proxmox VE) and Open vSwitch's package."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

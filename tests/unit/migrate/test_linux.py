@@ -1,5 +1,7 @@
 """Linux bridges, by JSON in the form of iproute2 6.1 (`ip -j -d link`, `bridge -j`)."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """netplan's YAML; the sample passes `netplan generate` of netplan 0.106."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Open vSwitch's bridges, by what ovs-vsctl and ovs-ofctl print (3.1)."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Notifications: which are sent, what they say, how many wait.  Requests are in vswitchd."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

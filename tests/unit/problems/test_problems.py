@@ -43,7 +43,6 @@ from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.cli.app import app
-from ofapp.cli.commands.problems import none_listed
 from ofapp.cli.parameters import SettingCommand
 from ofapp.config.notify import Notify
 from ofapp.controller.cluster.etcd.etcd import Node
@@ -70,7 +69,6 @@ from tests.unit.bridge.stp.lab import rst
 from tests.unit.bridge.test_spanning_tree import frames
 
 BAD = ProblemKind("test.bad", ERROR, "Bad.", "See.", "It ends.", "ofapp stp show {bridge}")
-SLOW = ProblemKind("test.slow", ERROR, "Slow.", "See.", "It ends.", delay=10.0)
 ODD = ProblemKind("test.odd", WARNING, "Odd.", "See.", "It ends.", delay=5.0)
 
 
@@ -154,14 +152,6 @@ class TestStanding:
         bed.review(after=3.0)
         assert bed.review(ODD.at("odd"), after=3.0) == []
         assert bed.events == []
-
-    def test_an_error_counts_as_unconfirmed_until_its_delay_is_over(self, bed: Bed) -> None:
-        cut = SLOW.at("a link has no carrier")
-        assert bed.review(cut, ODD.at("odd")) == []
-        unconfirmed = bed.problems.listing.unconfirmed
-        assert none_listed(unconfirmed).endswith("yet: 1 error began within the last minute.")
-        assert bed.review(cut, after=10.0) == ["test.slow"]
-        assert none_listed(bed.problems.listing.unconfirmed) == "No problems."
 
     def test_the_remedy_is_a_command_for_a_shell(self, bed: Bed) -> None:
         bed.review(BAD.at("bad", 1))

@@ -1,5 +1,7 @@
 """AgentX: what is written is read, what comes is answered, and what is no AgentX is refused."""
 
+from __future__ import annotations
+
 import socket
 import struct
 from threading import Thread

@@ -1,5 +1,7 @@
 """Access lists for Prometheus, as of the last statistics of each switch."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from prometheus_client.core import Metric

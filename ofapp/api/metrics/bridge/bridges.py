@@ -1,5 +1,7 @@
 """Bridges, their forwarding databases and their switches' channels in Prometheus' format."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """First-hop security for Prometheus: bindings, limits, and what was refused."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """LLDP for Prometheus."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from prometheus_client.core import Metric

@@ -1,5 +1,7 @@
 """Loop protection for Prometheus."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """Multicast snooping for Prometheus."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """Port access control for Prometheus."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 
 from prometheus_client.core import Metric

@@ -1,5 +1,7 @@
 """Ports in Prometheus' format: their state, and counters of their switches."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import NamedTuple

@@ -28,10 +28,6 @@ export async function show(place, route, signal) {
   render(frame(), place);
   const host = route.query.get("path");
   const state = { bridges: [], map: { bridges: [], links: [], neighbours: [] }, problems: [], chosen: null, hosts: null, loads: null, failed: "", controller: aboutController() };
-  get(["cluster"], {}, signal).then(({ members }) => {
-    const present = members.filter((own) => own.state !== "gone").map(({ name }) => name);
-    if (present.length) Object.assign(state, { controller: aboutController(present) });
-  }, () => {}); // there is no question about members then
   const shown = { outside: true, load: null, opened: new Set() }; // load: null until the number of links is known
   const loads = new Loads();
   const canvas = new Canvas(place.querySelector(".canvas"), {

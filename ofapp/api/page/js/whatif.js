@@ -181,11 +181,7 @@ const without = (text, question = {}) => [
   (disconnected) => ({ ...question, disconnected, seconds: Math.min(MOST, disconnected + SECONDS) }),
   numberField("for", 30, "seconds", MOST),
 ];
-// members: names of the cluster's members
-export const aboutController = (members = []) => whatIf(
-  without("all switches are without this controller"),
-  ...members.map((name) => [`member ${name} of the cluster dies`, { fail_member: name }]),
-);
+export const aboutController = () => whatIf(without("all switches are without this controller"));
 
 // A host moves from a port to another one.  names: of switches, by datapath id
 const moves = (text, port, names, [bridge] = port.split("/")) => [

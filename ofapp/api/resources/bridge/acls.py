@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/acls: access lists and the counters of their rules."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/bindings: which addresses hosts may use, and what was refused."""
 
+from __future__ import annotations
+
 import base64
 import struct
 import time

@@ -1,5 +1,7 @@
 """/v1/bridges: the bridges and their ports."""
 
+from __future__ import annotations
+
 import time
 from typing import Literal
 

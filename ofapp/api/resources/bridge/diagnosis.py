@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/diagnosis: why a host has no network."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 

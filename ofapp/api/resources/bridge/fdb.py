@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/fdb and /v1/fdb: read and change forwarding databases."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -3,6 +3,8 @@
 What it keeps of hosts is in `bindings`.
 """
 
+from __future__ import annotations
+
 import time
 
 from pydantic import BaseModel, Field

@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/lags: aggregations and their members; each is one port of the bridge."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 from flask import Response

@@ -3,6 +3,8 @@
 A neighbour's data is not verified: it is text that the neighbour has chosen.
 """
 
+from __future__ import annotations
+
 import time
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Models of a planned change."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import asdict
 

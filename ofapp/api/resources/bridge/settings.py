@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/settings: all settings of a bridge, in the format of the file."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from flask import Response

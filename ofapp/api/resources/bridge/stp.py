@@ -3,6 +3,8 @@
 Parameters are those of the configuration file, in its models.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

@@ -5,6 +5,8 @@ So Swagger UI's files are taken from their package, but neither its page, which 
 script, nor its validator, which sends the document to another host.
 """
 
+from __future__ import annotations
+
 from functools import cache
 
 from flask import Response

@@ -5,6 +5,8 @@ is first requested, and kept; browsers revalidate it each time by its ETag, and 
 next upgrade.  Parsing all pages, for the search, is long work: other greenlets run in between.
 """
 
+from __future__ import annotations
+
 from flask import Response
 
 from ofapp.api.openapi import OpenAPI

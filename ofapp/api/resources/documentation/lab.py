@@ -4,6 +4,8 @@ It contains nothing about this network, so it needs no authentication. Its files
 sent from the disk in pieces.
 """
 
+from __future__ import annotations
+
 from pathlib import Path, PurePosixPath
 
 from flask import Response, send_from_directory

@@ -1,5 +1,7 @@
 """/v1/bridges/{dpid}/loop-protect: edge ports that are checked for loops, and held ports."""
 
+from __future__ import annotations
+
 import time
 
 from flask import Response

@@ -1,5 +1,7 @@
 """/v1/hosts: each host once, with its names, where it is attached, and when it was seen."""
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Set

@@ -4,6 +4,8 @@ A search of a hundred thousand addresses takes tens of milliseconds: it is done 
 greenlets run in between, and it ends after enough results.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Sized
 from ipaddress import ip_address

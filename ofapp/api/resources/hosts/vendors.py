@@ -4,6 +4,8 @@ The list is from Debian's package ieee-data; without it no vendor is known, and 
 requests to other hosts.  It is read at the first query, and other greenlets run in between.
 """
 
+from __future__ import annotations
+
 import csv
 import logging
 from pathlib import Path

@@ -40,17 +40,14 @@ from ofapp.bridge.twin.actions import (
     SetParams,
     Storm,
 )
-from ofapp.bridge.twin.cable import Cable
 from ofapp.bridge.twin.hosts import RefusedHost, hosts_on
-from ofapp.bridge.twin.prediction import predict
-from ofapp.common.portions import Portions
 from ofapp.config import ConfigError
 from ofapp.config.base import FaultsError
 from ofapp.controller.access import UserRole
 from ofapp.controller.configuration.changes.ports import missing_port
 from ofapp.controller.configuration.plan import BridgePlan, Plan
 from ofapp.controller.network import Network
-from ofapp.controller.what_if import contents, original
+from ofapp.controller.what_if import ask, cables_of, contents, present
 
 if TYPE_CHECKING:
     from ofapp.controller.cluster.peers.surface import Surface
@@ -97,19 +94,17 @@ def blueprint(network: Network, questions: Questions, surface: Surface | None) -
             what = "`disconnected` and `fail_member` both disconnect switches: give one of the two"
             raise field_problem(409, away[1], what)
         with questions.turn(network.events, party(), _has_left(connection())) as turn:
-            found = original(network)
-            copied = {bridge.datapath_id for bridge in found.bridges}
+            copied = {bridge.datapath_id for bridge in present(network)}
             planned = _file(network, body)
             plans = [*turn.over(_plans(network, copied, planned, body))]
-            actions = [*turn.over(_actions(network, copied, found.cables, body))]
+            actions = [*turn.over(_actions(network, copied, body))]
             if body.fail_member is not None and surface is not None:
                 actions.insert(0, without(surface))
             actions += [SetParams(each.bridge.datapath_id, each.new.params()) for each in plans]
             fabrics = _fabrics(network, copied, planned)
             actions += fabrics.actions
             try:
-                now, portions = time.monotonic(), Portions(turn.rest, 1)
-                predicted = predict(found, actions, body.seconds, now, portions)
+                predicted = ask(network, actions, body.seconds, turn)
             except KeyError:
                 what = "an earlier change has removed a bridge or port of a later change"
                 raise ProblemError(409, what) from None
@@ -151,7 +146,7 @@ def _file(network: Network, body: Question) -> Plan | None:
 
 
 class _Fabrics(NamedTuple):
-    """Changes of fabrics by a file, and sentences about what is not predicted of the file."""
+    """Changes of fabrics by a file, and sentences about those that are not predicted."""
 
     actions: list[SetFabric]
     assumptions: list[str]
@@ -159,29 +154,15 @@ class _Fabrics(NamedTuple):
 
 def _fabrics(network: Network, copied: Set[int], file: Plan | None) -> _Fabrics:
     """What a file changes in fabrics: costs, cables and MTU of those with the same members."""
-    if file is None:
-        return _Fabrics([], [])
-    new = {each.name: each for each in file.config.fabric_params()}
-    kept = {
-        name: fabric
-        for name, fabric in network.fabrics.items()
-        if name in new and new[name].members == fabric.params.members
-    }
-    actions = [
-        SetFabric(fabric.bridge.datapath_id, new[name])
-        for name, fabric in kept.items()
-        if new[name] != fabric.params and fabric.bridge.datapath_id in copied
-    ]
-    others = [words for words in file.fabrics if words.partition(":")[0] not in kept]
-    sentences = [
-        *(f"fabric {words}: not predicted, the copy keeps members and links" for words in others),
-        *(
-            f"bridge {each.bridge.name} has no connected switch: its settings are not predicted"
-            for each in file.changed
-            if each.bridge.datapath_id not in copied
-        ),
-    ]
-    return _Fabrics(actions, sentences)
+    result = _Fabrics([], [])
+    new = {} if file is None else {each.name: each for each in file.config.fabric_params()}
+    for name, fabric in network.fabrics.items() if file is not None else ():
+        params, datapath_id = new.get(name), fabric.bridge.datapath_id
+        if params is None or params.members != fabric.params.members:
+            result.assumptions.append(f"fabric {name} keeps its members and their link ports")
+        elif params != fabric.params and datapath_id in copied:
+            result.actions.append(SetFabric(datapath_id, params))
+    return result
 
 
 def _plans(
@@ -221,15 +202,14 @@ def _waiting(plans: Iterable[BridgePlan], body: Question) -> Iterator[str]:
                 yield f"{missing_port(bridge, name)}: its settings wait until it is there"
 
 
-def _actions(
-    network: Network, copied: Set[int], cables: Iterable[Cable], body: Question
-) -> Iterator[Action]:
+def _actions(network: Network, copied: Set[int], body: Question) -> Iterator[Action]:
     named = Named(network, copied)
     if body.disconnected is not None:
         yield Disconnect(body.disconnected)
     yield from (Cut(named.port(text)) for text in body.cut)
     yield from (Plug(*named.cable(new.a, new.b)) for new in body.plug)
     yield from (Fail(each) for text in body.fail for each in named.switches(text))
+    cables = cables_of(present(network)) if body.move else set()
     for index, new in enumerate(body.move):
         source, to = named.edge(new.source), named.edge(new.to)
         if source == to:

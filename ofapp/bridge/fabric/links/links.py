@@ -18,7 +18,7 @@ Links of a member that the controller cannot reach stay as they are while the ot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ofapp.bridge.effects import Effect, OnMember, SendFrame
@@ -198,11 +198,6 @@ class Links:
     def status(self, now: float) -> tuple[LinkStatus, ...]:
         """The links, then the ports without one, then cables of the file without such ports."""
         return known.status(self._review.known, self._params, now)
-
-    def values(self) -> Iterator[object]:
-        """What copies of this object may share, as it never changes."""
-        for port in self._ports.values():
-            yield from (port.port, port.end)
 
     def ports(self) -> dict[str, End]:
         """All link ports by their names, as in `s1/eth1`."""

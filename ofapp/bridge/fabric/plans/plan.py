@@ -14,13 +14,12 @@ from ofapp.bridge.effects.fabric import Branch, NextHops, Part
 from ofapp.bridge.fabric.plans.graph import Graph
 from ofapp.bridge.fabric.plans.paths import distances, next_hops
 from ofapp.bridge.fabric.plans.trees import tree
-from ofapp.common.portions import AT_ONCE, Portions
 
 Plan = Mapping[int, Part]
 """Parts by member."""
 
 
-def plan(graph: Graph, cut_off: Set[int] = frozenset(), portions: Portions = AT_ONCE) -> Plan:
+def plan(graph: Graph, cut_off: Set[int] = frozenset()) -> Plan:
     """Return the parts of the members that the controller can program.
 
     cut_off: the other members.  They forward by the versions that they hold, so this plan uses none
@@ -31,11 +30,11 @@ def plan(graph: Graph, cut_off: Set[int] = frozenset(), portions: Portions = AT_
     trees: dict[int, dict[int, Branch]] = defaultdict(dict)
     programmed = graph.without(members=cut_off)
     cost = {member: distances(programmed, member) for member in programmed.members}
-    for member in portions.of(graph.members):
+    for member in graph.members:
         others = graph.without(members=cut_off - {member}) if member in cut_off else programmed
         for source, hops in next_hops(others, member, cost.get(member)).items():
             towards[source][member] = hops
-    for member in portions.of(programmed.members):
+    for member in programmed.members:
         for at, branch in tree(programmed, member, cost[member]).items():
             trees[at][member] = branch
         for leaf in sorted(cut_off):

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from ofapp.bridge.effects.fabric import Content, Part
 from ofapp.bridge.fabric.plans.graph import Graph
 from ofapp.bridge.fabric.plans.plan import Plan, plan
-from ofapp.common.portions import AT_ONCE
 
 DRAIN_SECONDS = 1.0
 """Time in which frames under way arrive; Open vSwitch may forward by its cache for 0.5 s."""
@@ -46,15 +45,12 @@ class _Member:
 class Updates:
     """The versions of a fabric's plan.
 
-    portions: other work has its turn while a plan is made.
-
     After each call ask `content` for the members whose content has changed, and call `confirm`
     when a member has carried one out.  Store `claims` before a member gets its content.
     """
 
     def __init__(self, versions: int, uses: Mapping[int, Iterable[int]] | None = None) -> None:
         """Begin with this many version numbers; `uses`: as an earlier controller stored it."""
-        self.portions = AT_ONCE
         self._versions = versions
         self._members = {member: _Member(uses=set(used)) for member, used in (uses or {}).items()}
         self._graph = Graph((), ())
@@ -208,9 +204,7 @@ class Updates:
         if version is None or not reachable or self._would_divide(reachable):
             return
         self._before, self._newest = self._newest, version
-        self._plans[version] = plan(
-            self._graph, set(self._graph.members) - reachable, self.portions
-        )
+        self._plans[version] = plan(self._graph, set(self._graph.members) - reachable)
         self._switched = self._wanted = self._urgent = False
 
     def _would_divide(self, reachable: set[int]) -> bool:

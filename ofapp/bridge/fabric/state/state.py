@@ -75,8 +75,7 @@ class FabricState:
 
     def take(self, other: FabricState) -> None:
         """Take the links, plans and members of another fabric, which goes on independently."""
-        values = other.params, other.agents, *other.links.values()
-        shared = {id(each): each for each in values}
+        shared = {id(each): each for each in (other.params, other.agents)}
         parts = other.links, other.updates, other.presence, other.graphs
         self.links, self.updates, self.presence, self.graphs = deepcopy(parts, shared)
         self.refusing, self.runs, self.news = {**other.refusing}, other.runs, True

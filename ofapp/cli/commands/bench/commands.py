@@ -1,5 +1,7 @@
 """ofapp bench: how fast a bridge is, beside what it replaces."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated
 

@@ -4,6 +4,8 @@ The only commands that change this machine itself.  They need root and Open vSwi
 controller they want that it takes the bridge.  What they need is imported when they run.
 """
 
+from __future__ import annotations
+
 import typer
 
 from ofapp.cli.arguments import JsonOption

@@ -4,6 +4,8 @@ Separate from `ofapp.cli.commands.deploy.commands`, which every `ofapp` command 
 module takes half a second to import.
 """
 
+from __future__ import annotations
+
 import ipaddress
 import time
 

@@ -5,6 +5,8 @@ here as the notice `ForFabric`: it is split by member and sent, step by step.  A
 (its flows of the fabric) is stored before it is sent, and confirmed to the fabric.
 """
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -1,5 +1,7 @@
 """The fabrics of the configuration, each with its bridge and its members' sessions."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

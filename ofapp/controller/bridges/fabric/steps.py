@@ -7,6 +7,8 @@ A `Reprogram` is sent with the last step: the bridge is ahead of its members unt
 member's port would open before a port at another member is closed.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Container
 from typing import NamedTuple

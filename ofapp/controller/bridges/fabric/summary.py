@@ -1,5 +1,7 @@
 """What is known of the members of a fabric, as one value for its bridge."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 

@@ -19,6 +19,8 @@ others.  A member that is not connected to all switches of the fabric leaves it 
 if they take it in their turn.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable
 from typing import NamedTuple

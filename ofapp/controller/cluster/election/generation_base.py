@@ -8,6 +8,8 @@ and no other member, stores an offset for this switch.  It is only read after a 
 and so costs nothing otherwise.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from ofapp.common.request_error import RequestError

@@ -7,6 +7,8 @@ the owner hands its claim over.  So a member that joins gets its share from all 
 switches of a drained member are requested.
 """
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from ofapp.common import hub

@@ -13,6 +13,8 @@ trusted, as in a virtual machine that is stopped with its clock, or where a depo
 renews a lease once more.
 """
 
+from __future__ import annotations
+
 import time
 
 CAUTION = 0.1

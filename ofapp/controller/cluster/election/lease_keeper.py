@@ -5,6 +5,8 @@ A process with a lease is a member of the cluster; all its claims are bound to t
 member may own what was claimed under it.
 """
 
+from __future__ import annotations
+
 import contextlib
 from typing import NamedTuple, Protocol
 

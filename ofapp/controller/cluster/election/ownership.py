@@ -13,6 +13,8 @@ Claims of others are learned by a watch.  This member knows its own changes at o
 that are older than that are ignored.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections import Counter

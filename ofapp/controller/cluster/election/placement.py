@@ -6,6 +6,8 @@ takes its share from all others and moves nothing between those; one that leaves
 over all of them.  Drained members are at the end: they still serve switches that no other can.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -7,6 +7,8 @@ loses a switch on another one's report alone, and a busy switch is busy for all 
 need not wait as long as for a switch that has no other controller.
 """
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from ofapp.common import hub

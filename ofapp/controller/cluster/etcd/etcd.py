@@ -7,6 +7,8 @@ Revisions count all changes that etcd has ever made, one for each transaction.  
 deleted and created again has another `created`, which distinguishes a claim from a later one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum

@@ -14,6 +14,8 @@ It continues from the last reported revision.  If etcd has compacted that, it st
 existing records, and marks them as such (`whole`).
 """
 
+from __future__ import annotations
+
 import contextlib
 import math
 import re

@@ -7,6 +7,8 @@ deletes and renews leases: switches keep their owners, and run-time changes are 
 there is room.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from ofapp.bridge.event import Event

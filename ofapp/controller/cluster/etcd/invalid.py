@@ -5,6 +5,8 @@ reader of each kind of key ignores invalid ones; this module reports them until 
 Watched keys are checked at once, all others regularly (`LOOK`).
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterable

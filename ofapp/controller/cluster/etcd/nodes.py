@@ -5,6 +5,8 @@ etcd3gw is based on requests, supports one node and no users, and has no time li
 resolved in a thread, as the resolver would block the hub.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import socket

@@ -1,5 +1,7 @@
 """Keys, values and conditions in etcd's JSON: octets in base64, 64-bit numbers as text."""
 
+from __future__ import annotations
+
 import base64
 from collections.abc import Iterator
 from typing import Any

@@ -8,6 +8,8 @@ The record has the certificate and not only its fingerprint, because Python's `s
 client for a certificate that it does not know beforehand.
 """
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import os

@@ -13,6 +13,8 @@ process before it: that one had the same state directory, which is locked while 
 is revoked at once, so a restarted member need not wait for it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import re

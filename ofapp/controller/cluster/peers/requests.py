@@ -6,6 +6,8 @@ the certificates that their records in etcd have (`identity`); host names mean n
 A member that does not answer delays a request by its time limit, and no other member's answer.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -3,6 +3,8 @@
 A member authenticates by the certificate in its record in etcd, checked at each request.
 """
 
+from __future__ import annotations
+
 import ssl
 from collections import Counter
 from typing import NamedTuple

@@ -8,6 +8,8 @@ it when it is back.  One that cannot keeps its configuration, and reports it as 
 record.
 """
 
+from __future__ import annotations
+
 import base64
 import json
 import time

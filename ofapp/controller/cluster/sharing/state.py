@@ -4,6 +4,8 @@ Only a member that has claimed a switch reads its bridge's documents, after the 
 the owner may change them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

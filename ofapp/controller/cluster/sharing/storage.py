@@ -11,6 +11,8 @@ switch, also under a later claim of this member.  Whether the lease is valid mak
 etcd decides who owns the switch.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import logging

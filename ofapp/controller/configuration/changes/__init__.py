@@ -5,6 +5,8 @@ it is removed.  A ticket ends when the change is on disk; until then it does not
 request that cannot be carried out is an `InputError`, and then nothing has changed.
 """
 
+from __future__ import annotations
+
 from ofapp.controller.bridges.dispatcher import Shared
 from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.configuration.changes.bindings import BindingChanges

@@ -1,5 +1,7 @@
 """Changes of bindings: which addresses hosts may use."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Collection, Iterable
 

@@ -1,5 +1,7 @@
 """Changes of the FDB: static entries and learned addresses."""
 
+from __future__ import annotations
+
 import time
 
 from ofapp.bridge.bridge import Bridge

@@ -1,5 +1,7 @@
 """Changes of multicast groups: permanent entries and memberships of hosts."""
 
+from __future__ import annotations
+
 import time
 
 from ofapp.bridge import multicast

@@ -1,5 +1,7 @@
 """Requests about the hosts of controlled ports."""
 
+from __future__ import annotations
+
 import time
 
 from ofapp.bridge.bridge import Bridge

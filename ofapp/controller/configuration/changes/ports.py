@@ -1,5 +1,7 @@
 """Ports that requests name."""
 
+from __future__ import annotations
+
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports.names import MAX_NAME, called

@@ -4,6 +4,8 @@ All take the same way: the new settings of the whole bridge are validated, and w
 handed to the `Configurator`.  A request that is refused has changed and stored nothing.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Requests to the state of protocols that close ports: they change no settings."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 

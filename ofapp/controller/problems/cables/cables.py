@@ -5,6 +5,8 @@ replaced, that is when an end is linked to another port, and on request.  A cabl
 disconnected is not missing: the switch is the problem.
 """
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 

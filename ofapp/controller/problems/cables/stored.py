@@ -1,5 +1,7 @@
 """Stored cables: each is in the document of the bridge at its lower end."""
 
+from __future__ import annotations
+
 import json
 
 from ofapp.controller.problems.cables.cables import Cable, Socket

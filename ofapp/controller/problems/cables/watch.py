@@ -1,5 +1,7 @@
 """Watches the cables between the bridges of a controller, and stores which there are."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator, Mapping
 

@@ -81,12 +81,8 @@ class Encoder:
         return instructions == self._learned.instructions(half.port, half.vid)
 
     def encode(self, effects: list[Effect]) -> bytes:
-        """The messages of all effects, in their order; events have no message.
-
-        Frames need no policies: they may be encoded while a program is computed.
-        """
-        renewed = self._learned.port_policies is not self._bridge.port_policies
-        if renewed and not all(type(effect) is SendFrame for effect in effects):
+        """The messages of all effects, in their order; events have no message."""
+        if self._learned.port_policies is not self._bridge.port_policies:
             self._renew()
             if new := self._new_ways_out():
                 return new + self.encode(effects)
@@ -195,9 +191,8 @@ class Encoder:
     def reprogramming(self) -> Callable[[Portions], bytes]:
         """A function that gives the messages that make the switch what its bridge wants now.
 
-        It works in portions, between which `encode` may be called for frames alone.
-        `Installed.holds` may be: then the program is compared with what the switch was found to
-        hold.
+        It works in portions, between which `encode` must not be called.  `Installed.holds` may be:
+        then the program is compared with what the switch was found to hold.
         """
         make = self._bridge.desired_as_of_now()
         installed = self._installed

@@ -16,15 +16,12 @@ from typing import NamedTuple
 
 from ofapp.bridge.effects import (
     Barrier,
-    ClosePort,
-    DesiredLag,
     Effect,
     ForwardFrame,
     RemoveDestination,
     Reprogram,
     SendFrame,
 )
-from ofapp.bridge.stp import SetPortState
 from ofapp.openflow.switch.switch_bridge import SwitchAddresses, SwitchBridge
 from ofapp.openflow.wire.flow_control import FlowControl
 
@@ -35,8 +32,6 @@ CROWDED = 256
 """Ports from which on the whole program of a switch is computed in portions."""
 
 _FRAMES = (SendFrame, ForwardFrame)
-_STATES = (Barrier, SetPortState, ClosePort, DesiredLag)
-"""Effects behind which BPDUs stay."""
 
 
 class OverrunError(Exception):
@@ -50,7 +45,7 @@ class State(Enum):
     HELD = "all that the bridge wanted is being sent; later effects wait, but for frames"
     OPEN = "effects are sent as they come"
     BARRIER = "they wait for the answer to a barrier"
-    PROGRAMMING = "they wait until the switch's new program is computed, in portions; BPDUs do not"
+    PROGRAMMING = "they wait until the switch's new program is computed, in portions"
     ENDED = "the connection is over"
 
 
@@ -116,7 +111,6 @@ class DeliveryQueue:
         self._ports = bridge.ports
         self._flow = flow
         self._waiting: list[Effect] = []  # for a barrier's reply, or until it is open
-        self._strict = False  # BPDUs wait, too, until the program is computed
         self._unsent: list[Effect] = []  # frames, until it is open
 
     def put(self, effects: list[Effect]) -> Batch | None:
@@ -124,10 +118,8 @@ class DeliveryQueue:
         match self.state:
             case State.OPEN:
                 return self._next(effects)
-            case State.BARRIER:
+            case State.BARRIER | State.PROGRAMMING:
                 self._wait(effects)
-            case State.PROGRAMMING:
-                return Batch(self._overtake(effects), State.OPEN)
             case State.HELD:
                 self._keep_frames(effects)
                 self._wait([effect for effect in effects if not isinstance(effect, _FRAMES)])
@@ -192,22 +184,6 @@ class DeliveryQueue:
             self.end()
             raise OverrunError("the bridge changes faster than its switch confirms")
 
-    def _overtake(self, effects: list[Effect]) -> list[Effect]:
-        """Keep effects that wait for a program, except BPDUs that may leave before it.
-
-        A BPDU may tell a neighbour to rely on the state of a port: it stays behind states.
-        """
-        bpdus, others = list[Effect](), list[Effect]()
-        for effect in effects:
-            is_bpdu = type(effect) is SendFrame and effect.bpdu > 0
-            if is_bpdu and not self._strict:
-                bpdus.append(effect)
-            else:
-                self._strict |= is_bpdu or type(effect) in _STATES
-                others.append(effect)
-        self._wait(others)
-        return bpdus
-
     def _next(self, effects: list[Effect]) -> Batch:
         """Effects after a first `Reprogram` wait for it, where that is work, and further ones are
         dropped."""
@@ -218,9 +194,8 @@ class DeliveryQueue:
             self.state, self._waiting = State.BARRIER, waiting
         elif self.crowded and Reprogram() in effects:
             at = effects.index(Reprogram())
-            behind = [effect for effect in effects[at:] if effect != Reprogram()]
-            self._waiting, self._strict, self.state = [], False, State.PROGRAMMING
-            effects = effects[:at] + self._overtake(behind)
+            self._waiting = [effect for effect in effects[at:] if effect != Reprogram()]
+            effects, self.state = effects[:at], State.PROGRAMMING
         return Batch(effects, self.state)
 
 

@@ -18,16 +18,9 @@ from ofapp.bridge.port_access import eapol, problems
 from ofapp.bridge.port_access.answer import Answer
 from ofapp.bridge.port_access.params import BridgeParams as AccessParams
 from ofapp.bridge.port_access.params import PortParams as Controlled
-from ofapp.bridge.port_access.port import (
-    EACH_HOST,
-    END_INTERVAL,
-    MOST_ENDS,
-    Admission,
-    AdmittedHost,
-)
+from ofapp.bridge.port_access.port import END_INTERVAL, MOST_ENDS, Admission, AdmittedHost
 from ofapp.bridge.port_access.servers import MOST_QUESTIONS
 from ofapp.bridge.port_access.status import SessionFilter
-from ofapp.bridge.port_access.timers import RENEWAL
 from ofapp.bridge.ports.vlan import access
 from tests.unit.bridge.port_access.controlled import (
     ACCEPT,
@@ -402,25 +395,6 @@ def test_vlans_of_many_hosts_are_one_change_of_the_bridge() -> None:
     assert all(site.bridge.desired_port(each).vlans == access(20) for each in range(1, 10))
 
 
-def test_vlans_of_hosts_that_come_one_after_the_other_are_few_changes_of_a_large_bridge() -> None:
-    """Each change of the whole takes a quarter of a second with a thousand ports."""
-    of = params(vlan=10, authentication="mab")
-    site = Site(replace(of, ports={"eth*": of.ports["eth?"]}), ports=1000)
-    site.effects.clear()
-    for number in range(11, 511):
-        site.first_frame(ALICE + number, number)
-        site.answer(replace(ACCEPT, vlan="20"))
-        site.wait(0.01)
-    assert 4 <= site.effects.count(Reprogram()) <= 6
-    site.wait(1.0)
-    assert site.bridge.desired_port(510).vlans == access(20)
-    site.wait(10.0)
-    site.first_frame(ALICE, 600)
-    site.answer(replace(ACCEPT, vlan="20"))
-    site.wait(RENEWAL)
-    assert site.admits(600) == ONLY_ALICE, "a host that comes alone does not wait for that"
-
-
 def test_a_port_cannot_take_more_than_its_hosts() -> None:
     site = Site(params(authentication="mab", host_mode="multi_auth", max_hosts=8))
     for each in range(100):
@@ -560,109 +534,6 @@ def test_hosts_that_log_off_may_log_on_at_once(mode: str, hosts: int) -> None:
     (status, _) = site.bridge.port_access.status(site.now)
     assert status.authorised == hosts
     assert "port_access.starts" not in site.kinds()
-
-
-def test_a_host_that_logs_off_again_and_again_leaves_the_others_of_its_port_alone() -> None:
-    site = Site(params(host_mode="multi_auth"))
-    others = range(BOB, BOB + 15)
-    for mac in others:
-        site.login(mac)
-    while site.now < 120.0:
-        site.login()
-        site.hear(ALICE, eapol.LOGOFF)
-        site.wait(1.0)
-    warned = {each.data["mac"] for each in site.events if each.kind == "port_access.starts"}
-    assert warned == {"02:00:00:00:00:0a"}
-    for mac in others:
-        site.hear(mac, eapol.LOGOFF)
-    for mac in others:
-        site.login(mac)
-    (status, _) = site.bridge.port_access.status(site.now)
-    assert status.authorised == len(others)
-
-
-def test_one_host_by_many_addresses_ends_no_more_sessions_than_its_port_may() -> None:
-    site = Site(params(host_mode="multi_auth", max_hosts=16))
-    site.login(BOB)
-    for each in range(400):
-        site.login(BOB + 1 + each)
-        site.hear(BOB + 1 + each, eapol.LOGOFF)
-        site.wait(0.1)
-    ended = site.kinds().count("port_access.ended")
-    assert 16 < ended <= 16 + MOST_ENDS + 1 + EACH_HOST * 40 / END_INTERVAL
-    site.login(BOB)
-    (status, _) = site.bridge.port_access.status(site.now)
-    assert status.authorised == 1, "a host that has ended no session is authenticated again"
-    assert site.asked[-1].mac == BOB
-
-
-def be_refused(site: Site) -> None:
-    site.login(answer=replace(ACCEPT, vlan="20"))
-    site.wait(1.1)
-    site.login(answer=REJECT)
-    site.wait(1.1)
-
-
-def be_silent(site: Site) -> None:
-    site.login(answer=replace(ACCEPT, vlan="20"))
-    site.wait(1.1)
-    site.hear(ALICE, eapol.START)
-    site.wait(2.5)
-
-
-def claim_a_realm_that_is_down(site: Site) -> None:
-    site.login(answer=replace(ACCEPT, vlan="20"))
-    site.wait(1.1)
-    site.login(user=b"alice@down.example", answer=SILENT)
-    site.wait(1.1)
-
-
-@pytest.mark.parametrize("fallback", [{}, {"auth_fail_vlan": 99}, {"guest_vlan": 99}])
-@pytest.mark.parametrize("changes", [be_refused, be_silent, claim_a_realm_that_is_down])
-def test_a_host_does_not_change_its_vlan_again_and_again(
-    changes: Callable[[Site], None], fallback: dict[str, int]
-) -> None:
-    """The whole bridge follows the VLAN of a host, so all ports would suffer."""
-    periods = {"tx_period": 1, "max_requests": 1, "quiet_period": 1}
-    site = Site(params(vlan=10, critical_vlan=98, **periods, **fallback))
-    while site.now < 120.0:
-        changes(site)
-    most = MOST_ENDS + 2 + 120.0 / END_INTERVAL
-    assert MOST_ENDS < site.effects.count(Reprogram()) <= 2 * most
-    assert "port_access.starts" in site.kinds()
-
-
-def test_a_host_in_the_vlan_for_refused_hosts_stays_there_for_the_quiet_period() -> None:
-    """802.1X-2004 8.2.4.1.2: an authenticator that has refused a host waits (quietPeriod)."""
-    site = Site(params(vlan=10, auth_fail_vlan=99, quiet_period=60))
-    site.login(answer=REJECT)
-    site.wait(30.0)
-    asked = len(site.asked)
-    site.login()
-    assert len(site.asked) == asked
-    assert site.bridge.desired_port(1).vlans == access(99)
-    (status, _) = site.bridge.port_access.status(site.now)
-    assert status.counters["start_while_held"] == 1
-    site.wait(30.0)
-    assert site.sent[-1][2][4] == eapol.IDENTITY, "it is asked again when the period is over"
-    site.hear(ALICE, eapol.START)
-    site.identity()
-    site.answer(ACCEPT)
-    site.wait(1.0)
-    assert site.bridge.desired_port(1).vlans == access(10)
-
-
-def test_a_host_whose_address_was_refused_may_begin_802_1x_at_once() -> None:
-    """A host that boots has no supplicant yet."""
-    wanted = {"authentication": "mab_dot1x", "auth_fail_vlan": 99}
-    site = Site(params(vlan=10, tx_period=1, max_requests=1, **wanted))
-    site.first_frame(ALICE)
-    site.answer(REJECT)
-    site.wait(5.0)
-    assert site.bridge.desired_port(1).vlans == access(99)
-    site.login()
-    site.wait(1.0)
-    assert site.bridge.desired_port(1).vlans == access(10)
 
 
 def test_a_refused_host_that_begins_again_is_no_warning() -> None:
@@ -990,36 +861,6 @@ def test_a_host_that_is_authenticated_again_as_another_user_has_another_session(
     site.hear(ALICE, eapol.LOGOFF)
     (*_, stop) = (each for each in site.effects if isinstance(each, AccountSession))
     assert (stop.status, stop.user, stop.seconds, stop.ident) == (2, b"bob", 10, reports[2].ident)
-
-
-def test_accounting_has_the_name_that_the_server_gives_the_user() -> None:
-    """RFC 2865 5.1; by EAP-PEAP and EAP-TTLS the bridge hears the outer identity alone."""
-    accounting = replace(AccessParams(servers="192.0.2.1"), accounting=True)
-    of = replace(params(), port_access=accounting)
-    site, outer = Site(of), b"anonymous@example.org"
-    site.login(user=outer, answer=replace(ACCEPT, user=b"alice"))
-    assert site.events[-1].data["user"] == "alice"
-    site.wait(2.0)
-    site.login(user=outer)  # the server says nothing: the same user
-    assert site.asked[-1].user == outer, "the server needs the identity of EAP (RFC 3579 2.1)"
-    assert site.bridge.port_access.matching(SessionFilter(user=b"alice")) == [("eth1", ALICE)]
-    assert site.bridge.port_access.matching(SessionFilter(user=outer)) == []
-    after = Site(of, ports=0)
-    after.bridge.port_access.restore({**site.bridge.port_access.dump(), "passed": 1.0})
-    after.done(after.bridge.set_ports([port(1)], 0.0))
-    after.done(after.bridge.go_on(0.0))
-    (host,) = after.bridge.port_access.hosts(0.0)
-    assert host.user == "alice"
-    after.wait(2.0)
-    after.login(user=outer, answer=replace(ACCEPT, user=b"bob"))
-    after.hear(ALICE, eapol.LOGOFF)
-    reports = [*site.effects, *after.effects]
-    assert [(each.status, each.user) for each in reports if isinstance(each, AccountSession)] == [
-        *((1, b"alice"), (2, b"alice")),
-        *((1, b"bob"), (2, b"bob")),
-    ]
-    ended = [each.data["user"] for each in after.events if each.kind == "port_access.ended"]
-    assert ended == ["alice", "bob"]
 
 
 def test_a_host_that_is_authenticated_again_as_the_same_user_goes_on() -> None:

@@ -1,5 +1,7 @@
 """Who asks, and what they may do; how tokens are kept and failed logins slowed down."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Rates through real bridges: a port at its limit has its meter raised, by what its switch does."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """What is written down of LACP, and that the next process goes on with it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from ofapp.bridge.bridge import Bridge

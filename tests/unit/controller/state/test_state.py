@@ -1,5 +1,7 @@
 """What is kept on disk: it outlives the process, and no disk and no file keeps it from starting."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import os

@@ -1,5 +1,7 @@
 """What is stored of a spanning tree, and when; which switches a new process waits for."""
 
+from __future__ import annotations
+
 import json
 import weakref
 from collections.abc import Callable

@@ -7,24 +7,13 @@ from typing import Any
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import (
-    Barrier,
-    Effect,
-    RemoveDestination,
-    RenewPort,
-    Reprogram,
-    SendFrame,
-    SetFlood,
-)
+from ofapp.bridge.effects import Barrier, Effect, RemoveDestination, Reprogram, SendFrame, SetFlood
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.openflow.switch.queue import delivery as module
 from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State
 from ofapp.openflow.wire.flow_control import MARK, FlowControl
 
 FRAME = SendFrame(frozenset({1}), b"frame")
-BPDU = SendFrame(frozenset({1, 2}), b"bpdu", 7)
-CLOSED = SetPortState(1, PortState.DISCARDING)
 FIRST, SECOND, THIRD = (SetFlood(frozenset({number})) for number in (1, 2, 3))
 
 
@@ -50,7 +39,7 @@ class Switch:
     def _take(self, batch: Batch | None) -> None:
         if batch is not None:
             self.written += batch.effects
-            self.then = self.queue.state
+            self.then = batch.then
 
 
 @pytest.fixture
@@ -183,31 +172,6 @@ class TestReprogramming:
         assert (switch.queue.state, switch.written) == (State.PROGRAMMING, [FIRST, SECOND])
         switch.answer()
         assert (switch.queue.state, switch.written) == (State.OPEN, [FIRST, SECOND, THIRD])
-
-    def test_bpdus_do_not_wait_for_it(self, switch: Switch) -> None:
-        """With a thousand ports it takes a second, and more where the processor is busy."""
-        switch.put(Reprogram(), RenewPort(1), FRAME, BPDU, Reprogram())
-        assert switch.written == [BPDU]
-        switch.put(FRAME, BPDU)
-        assert (switch.queue.state, switch.written) == (State.PROGRAMMING, [BPDU, BPDU])
-        switch.answer()
-        switch.answer()
-        assert switch.written == [BPDU, BPDU, RenewPort(1), FRAME, FRAME]
-
-    @pytest.mark.parametrize("closing", [(CLOSED,), (CLOSED, Barrier())])
-    def test_a_bpdu_that_relies_on_a_closed_port_waits(
-        self, switch: Switch, closing: tuple[Effect, ...]
-    ) -> None:
-        """It tells a neighbour to open."""
-        switch.put(Reprogram(), FIRST)
-        switch.put(*closing, BPDU)
-        switch.put(BPDU)
-        assert switch.written == []
-        for _ in range(len(closing) + 1):
-            switch.answer()
-        assert switch.written == [FIRST, CLOSED, BPDU, BPDU]
-        switch.put(Reprogram(), BPDU)
-        assert (switch.queue.state, switch.written[4:]) == (State.PROGRAMMING, [BPDU])
 
     def test_a_connection_may_end_meanwhile(self, switch: Switch) -> None:
         switch.put(Reprogram(), FIRST)

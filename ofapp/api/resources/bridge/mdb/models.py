@@ -1,5 +1,7 @@
 """Models of requests to an MDB, and of answers."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema

@@ -1,5 +1,7 @@
 """Models of multicast snooping.  Parameters are those of the configuration file."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, Field

@@ -1,5 +1,7 @@
 """Routes of multicast snooping."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any

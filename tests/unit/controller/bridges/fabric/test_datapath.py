@@ -1,5 +1,7 @@
 """A fabric as a datapath, with sessions that only record what they get."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

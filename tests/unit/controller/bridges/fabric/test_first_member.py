@@ -1,5 +1,7 @@
 """A fabric whose first member has left: its bridge is found by that member's datapath id still."""
 
+from __future__ import annotations
+
 from types import SimpleNamespace
 from typing import Any
 

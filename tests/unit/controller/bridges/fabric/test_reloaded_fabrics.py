@@ -1,5 +1,7 @@
 """Another file: what it changes in fabrics, and what it cannot change while they run."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

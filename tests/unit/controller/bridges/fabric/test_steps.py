@@ -1,5 +1,7 @@
 """Steps of a fabric's effects: each begins when the one before is confirmed."""
 
+from __future__ import annotations
+
 from ofapp.bridge.effects import ClosePort, Effect, SendFrame
 from ofapp.controller.bridges.fabric.steps import MOST_WAITING, Steps
 
