@@ -344,10 +344,20 @@ class Network:
         switch, view = self.switches[member], self.fabric.view(member)
         sweep = Sweep(view, 1, occasion, self.now)
         for (vid, mac), (port, serial) in [*switch.sources.items()]:
-            self.handle(sweep.source(HeldHalf(port, vid, mac, serial, 0), self.now))
+            half = HeldHalf(port, vid, mac, serial, 0)
+            self._handle_of(member, sweep.source(half, self.now))
         for (vid, mac), (port, serial) in [*switch.destinations.items()]:
-            self.handle(sweep.destination(HeldHalf(port, vid, mac, serial, 0), self.now))
-        self.handle(sweep.finish(self.now))
+            half = HeldHalf(port, vid, mac, serial, 0)
+            self._handle_of(member, sweep.destination(half, self.now))
+        self._handle_of(member, sweep.finish(self.now))
+
+    def _handle_of(self, member: int, effects: Iterable[Effect]) -> None:
+        """Handle effects of a member's session: those that are no notices are for its switch."""
+        for effect in effects:
+            if isinstance(effect, ForFabric):
+                self.handle([effect])
+            else:
+                self.to_switch(member, effect)
 
     def disconnect(self, *members: int) -> None:
         for member in members:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.lag.params import LagParams
@@ -98,6 +98,7 @@ def test_no_frame_arrives_twice_and_all_recovers(script: list[tuple[str, int]]) 
 
 @settings(max_examples=20, deadline=None)
 @given(actions)
+@example([("host", 57), ("controller", 0)])
 def test_an_external_path_is_no_loop_after_any_failures(script: list[tuple[str, int]]) -> None:
     world = World(RSTP)
     network, other = world.network, neighbour(0x02FF00000001, priority=61440)
