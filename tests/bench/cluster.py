@@ -224,11 +224,11 @@ def main() -> int:
         f"{options.switches:,} switches, {options.hosts} hosts each; load {os.getloadavg()[0]:.1f}"
     )
     times = (
-        "in line, s",
+        "in sync, s",
         "at rest, s",
         "hosts learned, s",
         "KiB a switch",
-        "one killed: in line, s",
+        "one killed: in sync, s",
     )
     print(head("members", *times, "moved", "longest stall, ms", "CPU, s"))
     for members in map(int, options.members.split(",")):

@@ -121,7 +121,7 @@ def main() -> int:
     parser.add_argument("--hosts", default="10,10000,100000", metavar="COUNTS")
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
-    print(head("hosts", "s until the claim", "s until in line", "turns"))
+    print(head("hosts", "s until the claim", "s until in sync", "turns"))
     switch = VSwitchd()
     with closing(EtcdNodes()) as etcd, closing(switch), members(etcd) as made:
         switch.start()

@@ -89,7 +89,7 @@ class SetFlood:
 class SetTrap:
     """Set whether frames of one kind from a port of the switch go to the controller.
 
-    kind: by its name, as in `openflow.model.traps`.
+    kind: name of the kind, as in `openflow.model.traps`.
     """
 
     kind: str
